@@ -1,0 +1,1 @@
+"""How Python becomes a workbook and back: quantities, their readings, layout, writing, evaluating."""

@@ -1,0 +1,294 @@
+"""The closed set of operations from which every quantity is built.
+
+A quantity is written with Python's own operators and the few functions below. What they return depends
+on the operands alone: numbers give a number, numpy arrays give an array, symbols give an `Expression`,
+which a reading then prints or checks. So one definition serves every reading.
+
+    operands                  result                      used by
+    int, float, str           the value                   engine, command line, stored cell values
+    numpy arrays              the values of a sweep       sweeps
+    Symbol                    an expression tree          formula, words, unit
+
+Each reading (`pyxl/readings/`) is a table from `Operation` to a rule and is complete at import.
+Adding an operation means adding a member here and its rule to each table.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn, TypeVar
+
+Rule = TypeVar("Rule")
+
+
+class Operation(enum.Enum):
+    """Every operation that a quantity may use; nothing else can reach a cell."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    POWER = "**"
+    EQUAL = "="
+    NOT_EQUAL = "<>"
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+    WHERE = "where"
+    LEAST = "least"
+    MOST = "most"
+    CEIL = "ceil"
+    PICK = "pick"
+    TOTAL = "total"
+    FAILURES = "failures"
+    REQUIRE = "require"
+
+
+class MissingRule(TypeError):
+    """A reading lacks the rule for an operation, or has a rule for none."""
+
+
+def complete(reading: str, rules: Mapping[Operation, Rule]) -> Mapping[Operation, Rule]:
+    """Return `rules` if it has a rule for every operation, else raise `MissingRule` naming the gaps."""
+    missing = [operation.name for operation in Operation if operation not in rules]
+    if missing:
+        raise MissingRule(f"reading '{reading}' has no rule for {', '.join(missing)}")
+    return rules
+
+
+class Expression:
+    """A traced expression. Quantities never build one by hand: they compute, and tracing records."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Expression:
+        return apply(Operation.ADD, self, other)
+
+    def __radd__(self, other: Any) -> Expression:
+        return apply(Operation.ADD, other, self)
+
+    def __sub__(self, other: Any) -> Expression:
+        return apply(Operation.SUBTRACT, self, other)
+
+    def __rsub__(self, other: Any) -> Expression:
+        return apply(Operation.SUBTRACT, other, self)
+
+    def __mul__(self, other: Any) -> Expression:
+        return apply(Operation.MULTIPLY, self, other)
+
+    def __rmul__(self, other: Any) -> Expression:
+        return apply(Operation.MULTIPLY, other, self)
+
+    def __truediv__(self, other: Any) -> Expression:
+        return apply(Operation.DIVIDE, self, other)
+
+    def __rtruediv__(self, other: Any) -> Expression:
+        return apply(Operation.DIVIDE, other, self)
+
+    def __pow__(self, other: Any) -> Expression:
+        return apply(Operation.POWER, self, other)
+
+    def __rpow__(self, other: Any) -> Expression:
+        return apply(Operation.POWER, other, self)
+
+    def __neg__(self) -> Expression:
+        # Excel reads -x^2 as (-x)^2; a subtraction means the same everywhere.
+        return apply(Operation.SUBTRACT, 0, self)
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
+        return apply(Operation.EQUAL, self, other)
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return apply(Operation.NOT_EQUAL, self, other)
+
+    def __lt__(self, other: Any) -> Expression:
+        return apply(Operation.LESS, self, other)
+
+    def __le__(self, other: Any) -> Expression:
+        return apply(Operation.LESS_OR_EQUAL, self, other)
+
+    def __gt__(self, other: Any) -> Expression:
+        return apply(Operation.GREATER, self, other)
+
+    def __ge__(self, other: Any) -> Expression:
+        return apply(Operation.GREATER_OR_EQUAL, self, other)
+
+    __hash__ = object.__hash__
+
+    def _refuse(self, used: str, instead: str) -> NoReturn:
+        names = ", ".join(sorted(symbols(self))) or "a literal"
+        raise TypeError(f"{used} on a quantity (made of {names}): use {instead} instead")
+
+    def __bool__(self) -> NoReturn:
+        self._refuse("a bare if, and, or, not, min, max, in or a<b<c", "where(), least(), most() or require()")
+
+    def __float__(self) -> NoReturn:
+        self._refuse("float() or a math function", "the operations of pyxl.operations")
+
+    def __int__(self) -> NoReturn:
+        self._refuse("int()", "ceil()")
+
+    def __index__(self) -> NoReturn:
+        self._refuse("range() or an index", "total() or pick()")
+
+    def __round__(self, digits: int | None = None) -> NoReturn:
+        self._refuse("round()", "a number format; cells keep full precision")
+
+    def __ceil__(self) -> NoReturn:
+        self._refuse("math.ceil()", "ceil()")
+
+    def __floor__(self) -> NoReturn:
+        self._refuse("math.floor()", "ceil()")
+
+    def __floordiv__(self, other: Any) -> NoReturn:
+        self._refuse("//", "/ and ceil()")
+
+    def __rfloordiv__(self, other: Any) -> NoReturn:
+        self._refuse("//", "/ and ceil()")
+
+    def __mod__(self, other: Any) -> NoReturn:
+        self._refuse("%", "x - y * whole number, or require(ceil(x / y) == x / y, ...)")
+
+    def __rmod__(self, other: Any) -> NoReturn:
+        self.__mod__(other)
+
+    def __abs__(self) -> NoReturn:
+        self._refuse("abs()", "most(x, 0 - x)")
+
+    def __iter__(self) -> NoReturn:
+        self._refuse("sum(), a loop or unpacking", "total()")
+
+    def __len__(self) -> NoReturn:
+        self._refuse("len()", "total() or failures()")
+
+    def __getitem__(self, item: object) -> NoReturn:
+        self._refuse("an index", "pick()")
+
+    def __format__(self, specification: str) -> NoReturn:
+        self._refuse("a format or f-string", "where() between plain texts")
+
+    def __array__(self, *arguments: Any, **keywords: Any) -> NoReturn:
+        self._refuse("a numpy function", "the operations of pyxl.operations")
+
+
+class Literal(Expression):
+    """A number or text written in a definition."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int | float | str) -> None:
+        self.value = value
+
+
+class Symbol(Expression):
+    """Stands for an ingredient; `key` says which: a name, or whatever the tracing scope resolves."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+class Apply(Expression):
+    """An operation applied to expressions."""
+
+    __slots__ = ("operands", "operation")
+
+    def __init__(self, operation: Operation, operands: tuple[Expression, ...]) -> None:
+        self.operation = operation
+        self.operands = operands
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    pending = [expression]
+    while pending:
+        part = pending.pop()
+        yield part
+        if isinstance(part, Apply):
+            pending.extend(reversed(part.operands))
+
+
+def symbols(expression: Expression) -> set[str]:
+    """The keys of every symbol in the expression."""
+    return {part.key for part in _parts(expression) if isinstance(part, Symbol)}
+
+
+def literals(expression: Expression) -> list[int | float | str]:
+    """Every literal in the expression, in the order written."""
+    return [part.value for part in _parts(expression) if isinstance(part, Literal)]
+
+
+def apply(operation: Operation, *operands: Any) -> Any:
+    """Apply `operation` in the way that fits the operands: trace, sweep or compute."""
+    if any(isinstance(operand, Expression) for operand in operands):
+        return Apply(operation, tuple(_lift(operand) for operand in operands))
+    rules = _sweep_rules() if any(_is_array(operand) for operand in operands) else _number_rules()
+    return rules[operation](*operands)
+
+
+def _lift(operand: Any) -> Expression:
+    if isinstance(operand, Expression):
+        return operand
+    if isinstance(operand, int | float | str) and not isinstance(operand, bool):
+        return Literal(operand)
+    raise TypeError(f"{operand!r} cannot stand in a quantity: use a number, a text or another quantity")
+
+
+def _is_array(operand: Any) -> bool:
+    if isinstance(operand, tuple | list):
+        return any(_is_array(item) for item in operand)
+    return hasattr(operand, "__array__")  # numpy itself is imported only by whoever sweeps
+
+
+def _number_rules() -> Mapping[Operation, Callable[..., Any]]:
+    from pyxl.readings import number
+
+    return number.RULES
+
+
+def _sweep_rules() -> Mapping[Operation, Callable[..., Any]]:
+    from pyxl.readings import sweep
+
+    return sweep.RULES
+
+
+def where(condition: Any, yes: Any, no: Any) -> Any:
+    """`yes` where the condition holds, else `no`; both are always evaluated and share one unit."""
+    return apply(Operation.WHERE, condition, yes, no)
+
+
+def least(*values: Any) -> Any:
+    """The smallest of the values, or of one series."""
+    return apply(Operation.LEAST, *values)
+
+
+def most(*values: Any) -> Any:
+    """The largest of the values, or of one series."""
+    return apply(Operation.MOST, *values)
+
+
+def ceil(value: Any) -> Any:
+    """`value` rounded up. Only for quotients of whole numbers: spreadsheets snap near-integers."""
+    return apply(Operation.CEIL, value)
+
+
+def pick(key: Any, keys: Any, values: Any) -> Any:
+    """The one of `values` that stands where `key` stands in `keys` (a look-up in a table)."""
+    return apply(Operation.PICK, key, keys, values)
+
+
+def total(series: Any) -> Any:
+    """The sum over a series."""
+    return apply(Operation.TOTAL, series)
+
+
+def failures(series: Any) -> Any:
+    """How many entries of a series of check results are neither "OK" nor empty."""
+    return apply(Operation.FAILURES, series)
+
+
+def require(condition: Any, message: str) -> Any:
+    """A check result: "OK" where the condition holds, else `message`."""
+    return apply(Operation.REQUIRE, condition, message)

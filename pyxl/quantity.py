@@ -1,0 +1,318 @@
+"""Quantities, and the model that they form.
+
+A quantity is a row: a name, a unit, and either an input (a cell that the user fills), a constant, a
+look-up in a table, or a function of other quantities. A function's name is the quantity's name, its
+parameters are its ingredients, its docstring is the note that an auditor reads beside the formula.
+
+    model = Model()
+
+    @model.quantity("FLOP", "Forward pass of the output head")
+    def head_flops(flops_per_multiply_add, head_parameters): ...
+
+Each function is traced once, one level deep, when it is declared: its formula shows its direct
+ingredients only. `Model.close()` then checks that every ingredient exists and that none is cyclic.
+"""
+
+from __future__ import annotations
+
+import enum
+import graphlib
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pyxl.operations import Expression, Operation, Symbol, apply, literals, symbols
+from pyxl.readings.number import NotFound, evaluate
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+BARE_LITERALS = (0, 1, 2)
+
+
+class Kind(enum.Enum):
+    """What a quantity is, and with that what a user may do with its cell."""
+
+    INPUT = "input"
+    CONSTANT = "constant"
+    LOOKUP = "look-up"
+    CALCULATION = "calculation"
+    CHECK = "check"
+
+
+class DefinitionError(Exception):
+    """A definition that cannot stand; the message names the quantity and its place in the source."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The value of a quantity that cannot be computed, as the error a spreadsheet shows."""
+
+    code: str
+    reason: str
+
+    def __str__(self) -> str:
+        return self.code
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """One row of a model. `expression` is its traced definition, `None` for inputs and constants."""
+
+    name: str
+    unit: str
+    label: str
+    kind: Kind
+    note: str
+    source: str
+    place: str
+    section: str
+    expression: Expression | None = None
+    function: Callable[..., Any] | None = None
+    parameters: tuple[str, ...] = ()
+    value: Any = None
+    choices: str | None = None
+    number_format: str | None = None
+
+    @property
+    def ingredients(self) -> set[str]:
+        """The names that this quantity is computed from."""
+        return symbols(self.expression) if self.expression is not None else set()
+
+
+def _note_and_source(text: str) -> tuple[str, str]:
+    note, _, source = inspect.cleandoc(text).partition("Source:")
+    return " ".join(note.split()), " ".join(source.split())
+
+
+def _place(depth: int = 2) -> str:
+    frame = sys._getframe(depth)
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A table column that look-ups read: its unit tells the dimension check what comes out."""
+
+    table: str
+    name: str
+    unit: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.table}.{self.name}"
+
+
+class Model:
+    """An ordered set of quantities that refer to each other by name."""
+
+    def __init__(self) -> None:
+        self.quantities: dict[str, Quantity] = {}
+        self.columns: dict[str, Column] = {}
+        self.series: dict[str, tuple[str, ...]] = {}
+        self._section = ""
+        self._order: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Quantity:
+        return self.quantities[name]
+
+    def __iter__(self) -> Iterable[Quantity]:  # type: ignore[override]
+        return iter(self.quantities.values())
+
+    def section(self, title: str) -> None:
+        """Start a section: quantities declared from here on stand under this title."""
+        self._section = title
+
+    def sections(self) -> dict[str, list[Quantity]]:
+        """The quantities by section, in order of declaration."""
+        grouped: dict[str, list[Quantity]] = {}
+        for quantity in self.quantities.values():
+            grouped.setdefault(quantity.section, []).append(quantity)
+        return grouped
+
+    def _declare(self, quantity: Quantity) -> None:
+        if quantity.name in self.quantities:
+            first = self.quantities[quantity.name].place
+            raise DefinitionError(f"'{quantity.name}' is defined twice: at {first} and at {quantity.place}")
+        self.quantities[quantity.name] = quantity
+
+    def input(
+        self,
+        name: str,
+        unit: str,
+        label: str,
+        default: Any,
+        note: str,
+        *,
+        choices: str | None = None,
+        number_format: str | None = None,
+    ) -> None:
+        """Declare a cell that the user fills; `choices` names the table that it must be picked from."""
+        text, source = _note_and_source(note)
+        self._declare(
+            Quantity(
+                name,
+                unit,
+                label,
+                Kind.INPUT,
+                text,
+                source,
+                _place(),
+                self._section,
+                value=default,
+                choices=choices,
+                number_format=number_format,
+            )
+        )
+
+    def constant(self, name: str, unit: str, label: str, value: float, note: str) -> None:
+        """Declare a number of the field, with the reason for it and its source."""
+        text, source = _note_and_source(note)
+        self._declare(Quantity(name, unit, label, Kind.CONSTANT, text, source, _place(), self._section, value=value))
+
+    def lookup(
+        self, name: str, unit: str, label: str, key: str, table: str, note: str, *, number_format: str | None = None
+    ) -> None:
+        """Declare a number looked up in the column `name` of `table`, in the row that `key` names."""
+        self.columns.setdefault(f"{table}.name", Column(table, "name", "text"))
+        column = self.columns.setdefault(f"{table}.{name}", Column(table, name, unit))
+        expression = apply(Operation.PICK, Symbol(key), Symbol(f"{table}.name"), Symbol(column.key))
+        text, source = _note_and_source(note)
+        self._declare(
+            Quantity(
+                name,
+                unit,
+                label,
+                Kind.LOOKUP,
+                text,
+                source,
+                _place(),
+                self._section,
+                expression=expression,
+                number_format=number_format,
+            )
+        )
+
+    def quantity(
+        self, unit: str, label: str, *, number_format: str | None = None, kind: Kind = Kind.CALCULATION
+    ) -> Callable[[Function], Function]:
+        """Declare the decorated function as a quantity; its docstring is the note, after `Source:` the source."""
+
+        def declare(function: Function) -> Function:
+            name, code = function.__name__, function.__code__
+            place = f"{code.co_filename}:{code.co_firstlineno}"
+            parameters = tuple(inspect.signature(function).parameters)
+            try:
+                expression = function(*(Symbol(parameter) for parameter in parameters))
+            except (TypeError, ValueError, ZeroDivisionError) as error:
+                raise DefinitionError(f"quantity '{name}' at {place}: {error}") from error
+            if not isinstance(expression, Expression):
+                raise DefinitionError(f"quantity '{name}' at {place} returns {expression!r}, not an expression")
+            for literal in literals(expression):
+                if not isinstance(literal, str) and literal not in BARE_LITERALS:
+                    raise DefinitionError(
+                        f"quantity '{name}' at {place} has the literal {literal}: make it a constant with a source"
+                    )
+            note, source = _note_and_source(function.__doc__ or "")
+            if not note:
+                raise DefinitionError(f"quantity '{name}' at {place} has no docstring: it is the note of its row")
+            self._declare(
+                Quantity(
+                    name,
+                    unit,
+                    label,
+                    kind,
+                    note,
+                    source,
+                    place,
+                    self._section,
+                    expression=expression,
+                    function=function,
+                    parameters=parameters,
+                    number_format=number_format,
+                )
+            )
+            return function
+
+        return declare
+
+    def check(self, label: str) -> Callable[[Function], Function]:
+        """Declare the decorated function as a check: it returns `require(condition, message)`."""
+        return self.quantity("text", label, kind=Kind.CHECK)
+
+    def gather(self, name: str, members: Sequence[str]) -> None:
+        """Name a series: consecutive quantities that `total`, `most` or `failures` take together."""
+        self.series[name] = tuple(members)
+
+    def close(self) -> None:
+        """Check the graph and fix the order of computation. Raises `DefinitionError`."""
+        graph: dict[str, set[str]] = {}
+        for quantity in self.quantities.values():
+            needed: set[str] = set()
+            for ingredient in quantity.ingredients:
+                if ingredient in self.columns:
+                    continue
+                needed.update(self.series.get(ingredient, (ingredient,)))
+            for ingredient in sorted(needed):
+                if ingredient not in self.quantities:
+                    raise DefinitionError(
+                        f"quantity '{quantity.name}' at {quantity.place} uses '{ingredient}', which is not defined"
+                    )
+            graph[quantity.name] = needed
+        try:
+            self._order = tuple(graphlib.TopologicalSorter(graph).static_order())
+        except graphlib.CycleError as error:
+            cycle = [f"'{name}' at {self.quantities[name].place}" for name in error.args[1]]
+            raise DefinitionError("these quantities define each other in a circle: " + ", ".join(cycle)) from None
+
+    def compute(self, inputs: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """The value of every quantity.
+
+        `inputs` gives inputs, and overrides constants and look-ups where it names them; `columns` gives
+        the table columns by key ("Models.hidden_size"). numpy arrays among the inputs give a sweep.
+        What cannot be computed is a `Failure`, as is all that depends on it.
+        """
+        values: dict[str, Any] = {}
+
+        def value_of(key: str) -> Any:
+            if key in self.columns:
+                return columns[key]
+            return tuple(values[m] for m in self.series[key]) if key in self.series else values[key]
+
+        for name in self._order:
+            quantity = self.quantities[name]
+            if name in inputs and quantity.kind in (Kind.INPUT, Kind.CONSTANT, Kind.LOOKUP):
+                values[name] = inputs[name]
+            elif quantity.expression is None:
+                values[name] = quantity.value
+            else:
+                values[name] = self._value(quantity, value_of)
+        return values
+
+    def _value(self, quantity: Quantity, value_of: Callable[[str], Any]) -> Any:
+        try:
+            if quantity.function is None:
+                assert quantity.expression is not None
+                ingredients = [value_of(name) for name in quantity.ingredients]
+                failed = _first_failure(ingredients)
+                return failed or evaluate(quantity.expression, value_of)
+            ingredients = [value_of(name) for name in quantity.parameters]
+            return _first_failure(ingredients) or quantity.function(*ingredients)
+        except ZeroDivisionError:
+            return Failure("#DIV/0!", f"{quantity.name} divides by zero")
+        except OverflowError:
+            return Failure("#NUM!", f"{quantity.name} is too large for a number")
+        except NotFound as error:
+            return Failure("#N/A", f"{quantity.name}: {error}")
+        except TypeError as error:
+            return Failure("#VALUE!", f"{quantity.name}: {error}")
+
+
+def _first_failure(values: Iterable[Any]) -> Failure | None:
+    for value in values:
+        if isinstance(value, Failure):
+            return value
+        if isinstance(value, tuple) and (failed := _first_failure(value)) is not None:
+            return failed
+    return None

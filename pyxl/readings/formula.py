@@ -1,0 +1,63 @@
+"""Reading as a formula: the text of an Excel formula, in the portable subset that every engine agrees on.
+
+Excel's power is left-associative and its leading minus binds tighter than power, so the operands of a
+power and every right operand of equal rank are bracketed. Numbers are plain digits up to 15, beyond
+that `E+` notation, because `1E12` stops some readers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from pyxl.operations import Expression, Operation, complete
+from pyxl.readings.printing import ATOM, COMPARISON, POWER, PRODUCT, SUM, Text, TextRule, call, infix, print_expression
+
+
+def number_text(value: int | float) -> str:
+    """A number as Excel, LibreOffice and every other reader take it. Raises ValueError if not finite."""
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is not a number that a cell can hold")
+    if value == int(value) and abs(value) < 10**15:
+        return str(int(value))
+    mantissa, exponent, digits = repr(float(value)).upper().partition("E")
+    sign = "" if not exponent or digits[0] in "+-" else "+"
+    return f"{mantissa}{exponent}{sign}{digits}"
+
+
+def _literal(value: int | float | str) -> Text:
+    if isinstance(value, str):
+        return Text('"' + value.replace('"', '""') + '"', ATOM)
+    # A negative number is written as a subtraction: signs next to operators are read differently.
+    return Text(f"0-{number_text(-value)}", SUM) if value < 0 else Text(number_text(value), ATOM)
+
+
+RULES: Mapping[Operation, TextRule] = complete(
+    "formula",
+    {
+        Operation.ADD: infix("+", SUM, SUM, PRODUCT),
+        Operation.SUBTRACT: infix("-", SUM, SUM, PRODUCT),
+        Operation.MULTIPLY: infix("*", PRODUCT, PRODUCT, POWER),
+        Operation.DIVIDE: infix("/", PRODUCT, PRODUCT, POWER),
+        Operation.POWER: infix("^", POWER, ATOM, ATOM),
+        Operation.EQUAL: infix("=", COMPARISON, SUM, SUM),
+        Operation.NOT_EQUAL: infix("<>", COMPARISON, SUM, SUM),
+        Operation.LESS: infix("<", COMPARISON, SUM, SUM),
+        Operation.LESS_OR_EQUAL: infix("<=", COMPARISON, SUM, SUM),
+        Operation.GREATER: infix(">", COMPARISON, SUM, SUM),
+        Operation.GREATER_OR_EQUAL: infix(">=", COMPARISON, SUM, SUM),
+        Operation.WHERE: call("IF", ","),
+        Operation.LEAST: call("MIN", ","),
+        Operation.MOST: call("MAX", ","),
+        Operation.CEIL: call("ROUNDUP", ",", "0"),
+        Operation.PICK: lambda key, keys, values: Text(f"INDEX({values.text},MATCH({key.text},{keys.text},0))", ATOM),
+        Operation.TOTAL: call("SUM", ","),
+        Operation.FAILURES: lambda s: Text(f'SUMPRODUCT(({s.text}<>"OK")*({s.text}<>""))', ATOM),
+        Operation.REQUIRE: lambda condition, message: Text(f'IF({condition.text},"OK",{message.text})', ATOM),
+    },
+)
+
+
+def formula(expression: Expression, address_of: Callable[[str], str]) -> str:
+    """The Excel formula (without the leading =) of an expression; `address_of` places each symbol."""
+    return print_expression(expression, RULES, address_of, _literal).text

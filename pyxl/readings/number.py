@@ -1,0 +1,85 @@
+"""Reading as a number: what plain Python values give.
+
+The engine calls a quantity's function directly; these rules serve the operations that Python's own
+operators do not, and the evaluation of traced expressions with a value for each symbol.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyxl.operations import Apply, Expression, Literal, Operation, Symbol, complete
+
+OK = "OK"
+
+
+class NotFound(LookupError):
+    """A look-up key is not in its table."""
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality as a spreadsheet sees it: texts compare without regard to case."""
+    if isinstance(left, str) and isinstance(right, str):
+        return left.casefold() == right.casefold()
+    return bool(left == right)
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if base == 0 and exponent <= 0:
+        raise ZeroDivisionError("0 raised to the power 0 differs between spreadsheets")
+    return base**exponent
+
+
+def _values(operands: tuple[Any, ...]) -> list[Any]:
+    series = operands[0] if len(operands) == 1 and isinstance(operands[0], tuple | list) else operands
+    return [value for value in series if value is not None and not isinstance(value, str)]
+
+
+def _pick(key: Any, keys: Any, values: Any) -> Any:
+    for candidate, value in zip(keys, values, strict=True):
+        if same(candidate, key):
+            return 0 if value is None else value  # INDEX of an empty cell is 0
+    raise NotFound(f"'{key}' is not in the table; it has {', '.join(str(k) for k in keys if k is not None)}")
+
+
+def _failures(series: Any) -> int:
+    return sum(1 for result in series if result not in (None, "", OK))
+
+
+RULES: Mapping[Operation, Callable[..., Any]] = complete(
+    "number",
+    {
+        Operation.ADD: operator.add,
+        Operation.SUBTRACT: operator.sub,
+        Operation.MULTIPLY: operator.mul,
+        Operation.DIVIDE: operator.truediv,
+        Operation.POWER: _power,
+        Operation.EQUAL: same,
+        Operation.NOT_EQUAL: lambda left, right: not same(left, right),
+        Operation.LESS: operator.lt,
+        Operation.LESS_OR_EQUAL: operator.le,
+        Operation.GREATER: operator.gt,
+        Operation.GREATER_OR_EQUAL: operator.ge,
+        Operation.WHERE: lambda condition, yes, no: yes if condition else no,
+        Operation.LEAST: lambda *values: min(_values(values), default=0),
+        Operation.MOST: lambda *values: max(_values(values), default=0),
+        Operation.CEIL: math.ceil,
+        Operation.PICK: _pick,
+        Operation.TOTAL: lambda series: sum(_values((series,))),
+        Operation.FAILURES: _failures,
+        Operation.REQUIRE: lambda condition, message: OK if condition else message,
+    },
+)
+
+
+def evaluate(expression: Expression, value_of: Callable[[str], Any]) -> Any:
+    """The value of a traced expression, `value_of` giving the value of each symbol's key."""
+    if isinstance(expression, Literal):
+        return expression.value
+    if isinstance(expression, Symbol):
+        return value_of(expression.key)
+    assert isinstance(expression, Apply)
+    return RULES[expression.operation](*(evaluate(operand, value_of) for operand in expression.operands))

@@ -1,0 +1,44 @@
+"""Reading in words: the same formula with names instead of addresses, as a person reads it aloud."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pyxl.operations import Expression, Operation, complete
+from pyxl.readings.formula import number_text
+from pyxl.readings.printing import ATOM, COMPARISON, POWER, PRODUCT, SUM, Text, TextRule, call, infix, print_expression
+
+
+def _literal(value: int | float | str) -> Text:
+    return Text(f'"{value}"' if isinstance(value, str) else number_text(value), ATOM)
+
+
+RULES: Mapping[Operation, TextRule] = complete(
+    "words",
+    {
+        Operation.ADD: infix(" + ", SUM, SUM, SUM),
+        Operation.SUBTRACT: infix(" - ", SUM, SUM, PRODUCT),
+        Operation.MULTIPLY: infix(" × ", PRODUCT, PRODUCT, PRODUCT),
+        Operation.DIVIDE: infix(" / ", PRODUCT, PRODUCT, POWER),
+        Operation.POWER: infix(" ^ ", POWER, ATOM, ATOM),
+        Operation.EQUAL: infix(" = ", COMPARISON, SUM, SUM),
+        Operation.NOT_EQUAL: infix(" ≠ ", COMPARISON, SUM, SUM),
+        Operation.LESS: infix(" < ", COMPARISON, SUM, SUM),
+        Operation.LESS_OR_EQUAL: infix(" ≤ ", COMPARISON, SUM, SUM),
+        Operation.GREATER: infix(" > ", COMPARISON, SUM, SUM),
+        Operation.GREATER_OR_EQUAL: infix(" ≥ ", COMPARISON, SUM, SUM),
+        Operation.WHERE: lambda c, yes, no: Text(f"{yes.text} where {c.text}, else {no.text}", COMPARISON),
+        Operation.LEAST: call("least of ", ", "),
+        Operation.MOST: call("most of ", ", "),
+        Operation.CEIL: call("round up ", ", "),
+        Operation.PICK: lambda key, keys, values: Text(f"{values.text} of the {key.text}", ATOM),
+        Operation.TOTAL: call("total of ", ", "),
+        Operation.FAILURES: call("number of failed ", ", "),
+        Operation.REQUIRE: lambda c, message: Text(f"OK where {c.text}, else {message.text}", COMPARISON),
+    },
+)
+
+
+def words(expression: Expression, name_of: Callable[[str], str] = str) -> str:
+    """The expression in quantity names; `name_of` says how each symbol's key reads."""
+    return print_expression(expression, RULES, name_of, _literal).text

@@ -1,0 +1,188 @@
+"""Checks: what must hold for the numbers to mean anything. Each is OK or says what is wrong."""
+
+from pyxl.operations import ceil, failures, least, most, require
+from workbook.model import analysis, check, quantity
+
+analysis.section("Checks")
+
+
+@check("Degrees are whole and positive")
+def check_degrees(
+    tensor_parallel_size,
+    pipeline_parallel_size,
+    expert_parallel_size,
+    expert_tensor_parallel_size,
+    data_parallel_replicas,
+):
+    """Every degree of parallelism is a whole number from 1."""
+    return require(
+        least(
+            tensor_parallel_size,
+            pipeline_parallel_size,
+            expert_parallel_size,
+            expert_tensor_parallel_size,
+            data_parallel_replicas,
+            1
+            - most(
+                ceil(tensor_parallel_size) - tensor_parallel_size,
+                ceil(pipeline_parallel_size) - pipeline_parallel_size,
+                ceil(expert_parallel_size) - expert_parallel_size,
+                ceil(expert_tensor_parallel_size) - expert_tensor_parallel_size,
+                ceil(data_parallel_replicas) - data_parallel_replicas,
+            ),
+        )
+        >= 1,
+        "every degree of parallelism must be a whole number from 1",
+    )
+
+
+@check("Sizes are positive")
+def check_sizes(devices, ranks_per_device, step_tokens, keys_per_token, micro_batch_size, hidden_size, vocab_size):
+    """Devices, batch, sequence length, micro-batch and model sizes are above 0."""
+    return require(
+        least(devices * ranks_per_device, step_tokens * keys_per_token, micro_batch_size * 2, hidden_size, vocab_size)
+        > 0,
+        "devices, sequence_length, global_batch_size and micro_batch_size must be above 0",
+    )
+
+
+@check("Tensor parallel size divides heads")
+def check_heads(num_attention_heads, tensor_parallel_size):
+    """Heads are split evenly over tensor ranks."""
+    return require(
+        ceil(num_attention_heads / tensor_parallel_size) == num_attention_heads / tensor_parallel_size,
+        "tensor_parallel_size must divide the model's num_attention_heads",
+    )
+
+
+@check("Degrees divide devices")
+def check_devices(data_parallel_size):
+    """Devices = TP x PP x DP."""
+    return require(
+        ceil(data_parallel_size) == data_parallel_size,
+        "tensor_parallel_size x pipeline_parallel_size must divide devices",
+    )
+
+
+@check("Expert degrees divide devices")
+def check_expert_devices(expert_data_parallel_size):
+    """Devices = EP x ETP x PP x expert data parallel size."""
+    return require(
+        ceil(expert_data_parallel_size) == expert_data_parallel_size,
+        "expert_parallel_size x expert_tensor_parallel_size x pipeline_parallel_size must divide devices",
+    )
+
+
+@check("Expert parallel size divides experts")
+def check_experts(n_routed_experts, expert_parallel_size):
+    """Experts are split evenly; a dense model has none to split."""
+    return require(
+        ceil(most(n_routed_experts, 1) / expert_parallel_size) == most(n_routed_experts, 1) / expert_parallel_size,
+        "expert_parallel_size must divide the model's n_routed_experts, and be 1 for a dense model",
+    )
+
+
+@check("Expert tensor parallel size fits")
+def check_expert_tensor(expert_tensor_parallel_size, tensor_parallel_size, expert_parallel_size):
+    """Experts are split over the tensor ranks or not at all; both splits at once are not modelled."""
+    return require(
+        (expert_tensor_parallel_size - 1)
+        * (
+            most(expert_tensor_parallel_size - tensor_parallel_size, tensor_parallel_size - expert_tensor_parallel_size)
+            + expert_parallel_size
+            - 1
+        )
+        == 0,
+        "expert_tensor_parallel_size must be 1, or equal tensor_parallel_size with expert_parallel_size 1",
+    )
+
+
+@check("Replicas divide shard groups")
+def check_replicas(shard_size, expert_shard_size):
+    """Hybrid sharding needs whole shard groups, of dense and of expert state."""
+    return require(
+        ceil(shard_size) + ceil(expert_shard_size) == shard_size + expert_shard_size,
+        "data_parallel_replicas must divide the data parallel size and the expert data parallel size",
+    )
+
+
+@check("Micro-batches are whole")
+def check_microbatches(num_microbatches):
+    """The batch is a whole number of micro-batches per rank."""
+    return require(
+        ceil(num_microbatches) == num_microbatches,
+        "micro_batch_size x data parallel size must divide global_batch_size",
+    )
+
+
+@check("Tensor ranks fit nodes")
+def check_tensor_nodes(node_ranks, tensor_parallel_size):
+    """A tensor parallel group fills a part of a node or whole nodes."""
+    return require(
+        ceil(most(node_ranks, tensor_parallel_size) / least(node_ranks, tensor_parallel_size))
+        == most(node_ranks, tensor_parallel_size) / least(node_ranks, tensor_parallel_size),
+        "tensor_parallel_size must divide the scale-up domain or be a multiple of it",
+    )
+
+
+@check("Layers fill the stages")
+def check_stages(num_hidden_layers, pipeline_parallel_size, layers_per_stage):
+    """The last stage has a layer."""
+    return require(
+        num_hidden_layers > (pipeline_parallel_size - 1) * layers_per_stage,
+        "pipeline_parallel_size leaves the last stage without a layer: choose fewer stages",
+    )
+
+
+@check("Schedule fits the stages")
+def check_schedule(pipeline_parallel_size, stages_multiple):
+    """Bidirectional schedules need an even number of stages."""
+    return require(
+        ceil(pipeline_parallel_size / stages_multiple) == pipeline_parallel_size / stages_multiple,
+        "pipeline_parallel_size must be even for this pipeline_schedule",
+    )
+
+
+@check("Enough micro-batches")
+def check_schedule_microbatches(num_microbatches, microbatches_per_stage, pipeline_parallel_size):
+    """The schedule needs enough micro-batches to fill its stages."""
+    return require(
+        num_microbatches >= microbatches_per_stage * pipeline_parallel_size,
+        "this pipeline_schedule needs more micro-batches: a larger global_batch_size or fewer stages",
+    )
+
+
+@check("Window layers exist")
+def check_window(num_hidden_layers, sliding_window_layers, num_dense_layers):
+    """Windowed and dense layers are some of the layers."""
+    return require(
+        num_hidden_layers >= most(sliding_window_layers, num_dense_layers),
+        "the model has more windowed or dense layers than layers",
+    )
+
+
+@check("Compute rates are known")
+def check_compute_rates(linear_ceiling, bf16_ceiling, bf16_peak):
+    """The chosen hardware has the compute rates that the recipe needs."""
+    return require(
+        least(linear_ceiling, bf16_ceiling, bf16_peak) > 0,
+        "the hardware has no such compute rate: choose other ceilings or another precision, or fill the cell",
+    )
+
+
+@check("Bandwidths are known")
+def check_bandwidths(hbm_ceiling, scale_up_ceiling, scale_out_ceiling):
+    """The chosen hardware has the bandwidths that are needed."""
+    return require(
+        least(hbm_ceiling, scale_up_ceiling, scale_out_ceiling) > 0,
+        "the hardware has no such bandwidth: choose other ceilings, or fill the cell",
+    )
+
+
+analysis.gather("checks", tuple(q.name for q in analysis.quantities.values() if q.name.startswith("check_")))
+
+
+@quantity("1", "Failed checks", number_format="0")
+def failed_checks(checks):
+    """How many of the checks above are not OK; the numbers of a strategy with failed checks mean nothing."""
+    return failures(checks)

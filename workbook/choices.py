@@ -1,0 +1,316 @@
+"""Choices: each is a row of a table with numeric columns, picked by name. A new schedule is a new row."""
+
+from workbook.model import analysis
+
+analysis.section("Choices")
+
+
+def _choice(name: str, key: str, table: str, label: str, note: str, unit: str = "1") -> None:
+    analysis.lookup(name, unit, label, key, table, note)
+
+
+_choice(
+    "latent_attention",
+    "attention_kind",
+    "Attention",
+    "Latent attention",
+    "1 where keys and values are compressed (MLA).",
+)
+_choice(
+    "trains_prediction_layers",
+    "multi_token_prediction",
+    "Switch",
+    "Trains prediction layers",
+    "1 where multi-token prediction is on.",
+)
+
+_choice(
+    "shards_weights", "zero_stage", "ZeRO", "Shards weights", "1 where each rank keeps only its shard of the weights."
+)
+_choice(
+    "shards_gradients",
+    "zero_stage",
+    "ZeRO",
+    "Shards gradients",
+    "1 where each rank keeps only its shard of the gradients.",
+)
+_choice(
+    "shards_optimizer",
+    "zero_stage",
+    "ZeRO",
+    "Shards optimizer",
+    "1 where each rank keeps only its shard of the optimizer states.",
+)
+_choice(
+    "weight_gathers_per_step",
+    "zero_stage",
+    "ZeRO",
+    "Weight gathers per step",
+    "All-gathers of the updated weights, once per step.",
+)
+_choice(
+    "weight_gathers_per_microbatch",
+    "zero_stage",
+    "ZeRO",
+    "Weight gathers per micro-batch",
+    "All-gathers of sharded weights in every forward and backward pass.",
+)
+_choice(
+    "gradient_reductions_per_step",
+    "zero_stage",
+    "ZeRO",
+    "Gradient reductions per step",
+    "Reduce-scatters of the accumulated gradients.",
+)
+_choice(
+    "gradient_reductions_per_microbatch",
+    "zero_stage",
+    "ZeRO",
+    "Gradient reductions per micro-batch",
+    "Reduce-scatters in every backward pass, where gradients are kept sharded.",
+)
+_choice(
+    "gradient_gathers_per_step",
+    "zero_stage",
+    "ZeRO",
+    "Gradient gathers per step",
+    "The all-gather half of an all-reduce, where nothing is sharded.",
+)
+
+_choice(
+    "bubble_stage_divisor",
+    "pipeline_schedule",
+    "Schedules",
+    "Bubble: stages per direction",
+    "The bubble has PP / this - 1 slots.",
+)
+_choice("bubble_forward", "pipeline_schedule", "Schedules", "Bubble: forward passes per slot", "Coefficient of F.")
+_choice(
+    "bubble_backward",
+    "pipeline_schedule",
+    "Schedules",
+    "Bubble: backward passes per slot",
+    "Coefficient of B, the full backward pass.",
+)
+_choice(
+    "bubble_weight_gradient",
+    "pipeline_schedule",
+    "Schedules",
+    "Bubble: weight gradients per slot",
+    "Coefficient of W, negative where weight gradients fill the bubble.",
+)
+_choice(
+    "bubble_overlapped",
+    "pipeline_schedule",
+    "Schedules",
+    "Bubble: overlapped pairs per slot",
+    "Coefficient of F&B, a forward and a backward pass run together.",
+)
+_choice(
+    "parameter_copies", "pipeline_schedule", "Schedules", "Parameter copies", "Stages that a device holds weights of."
+)
+_choice(
+    "in_flight_per_stage",
+    "pipeline_schedule",
+    "Schedules",
+    "In-flight micro-batches per stage",
+    "Activations that the first device keeps, per pipeline stage.",
+)
+_choice(
+    "in_flight_extra",
+    "pipeline_schedule",
+    "Schedules",
+    "In-flight micro-batches, extra",
+    "Further ones whatever the number of stages.",
+)
+_choice(
+    "in_flight_decline", "pipeline_schedule", "Schedules", "In-flight decline", "How many fewer each later stage keeps."
+)
+_choice(
+    "keeps_all_microbatches",
+    "pipeline_schedule",
+    "Schedules",
+    "Keeps all micro-batches",
+    "1 where every micro-batch's activations are kept until the backward phase (GPipe).",
+)
+_choice(
+    "stages_multiple",
+    "pipeline_schedule",
+    "Schedules",
+    "Stages multiple",
+    "The pipeline size must be a multiple of this, or 1.",
+)
+_choice(
+    "microbatches_per_stage",
+    "pipeline_schedule",
+    "Schedules",
+    "Micro-batches per stage, at least",
+    "Micro-batches that the schedule needs per stage.",
+)
+
+_choice(
+    "keeps_internals",
+    "recomputation",
+    "Recomputation",
+    "Keeps layer internals",
+    "1 where activations inside a layer are kept, 0 where only its input is.",
+)
+_choice(
+    "keeps_norm_outputs", "recomputation", "Recomputation", "Keeps norm outputs", "1 where outputs of norms are kept."
+)
+_choice(
+    "keeps_projections",
+    "recomputation",
+    "Recomputation",
+    "Keeps queries, keys, values",
+    "1 where the projected queries, keys and values are kept.",
+)
+_choice(
+    "keeps_probabilities",
+    "recomputation",
+    "Recomputation",
+    "Keeps attention probabilities",
+    "1 where attention is not fused and keeps its probabilities.",
+)
+_choice(
+    "keeps_products",
+    "recomputation",
+    "Recomputation",
+    "Keeps MLP products",
+    "1 where the activation function's output is kept.",
+)
+_choice(
+    "repeats_attention",
+    "recomputation",
+    "Recomputation",
+    "Repeats attention",
+    "1 where scores and values are computed again.",
+)
+_choice(
+    "repeats_up_projections",
+    "recomputation",
+    "Recomputation",
+    "Repeats up-projections",
+    "1 where queries, keys and values are projected up from their latents again.",
+)
+_choice(
+    "repeats_layer",
+    "recomputation",
+    "Recomputation",
+    "Repeats layers",
+    "1 where the whole layer, its messages included, is run again.",
+)
+
+_choice(
+    "linear_in_fp8",
+    "precision",
+    "Precision",
+    "Linear layers in FP8",
+    "1 where matrix multiplications of attention, MLPs and experts run in FP8.",
+)
+_choice("weight_bytes", "precision", "Precision", "Bytes per weight", "Weights as kept for the forward pass.", "byte")
+_choice("gradient_bytes", "precision", "Precision", "Bytes per gradient", "Gradients as accumulated.", "byte")
+_choice(
+    "master_weight_bytes",
+    "precision",
+    "Precision",
+    "Bytes per master weight",
+    "The optimizer's copy of the weights.",
+    "byte",
+)
+_choice(
+    "moment_bytes",
+    "precision",
+    "Precision",
+    "Bytes of both moments",
+    "First and second moment of AdamW together.",
+    "byte",
+)
+_choice(
+    "weight_gather_bytes",
+    "precision",
+    "Precision",
+    "Bytes per gathered weight",
+    "Weights as sent in all-gathers.",
+    "byte",
+)
+_choice(
+    "gradient_reduce_bytes",
+    "precision",
+    "Precision",
+    "Bytes per reduced gradient",
+    "Gradients as sent in reduce-scatters.",
+    "byte",
+)
+_choice(
+    "activation_bytes",
+    "precision",
+    "Precision",
+    "Bytes per activation",
+    "Residual stream, attention operands and pipeline messages.",
+    "byte/token",
+)
+_choice(
+    "linear_input_bytes",
+    "precision",
+    "Precision",
+    "Bytes per kept linear input",
+    "Inputs of linear layers as kept for the weight gradient.",
+    "byte/token",
+)
+_choice(
+    "dispatch_bytes",
+    "precision",
+    "Precision",
+    "Bytes per dispatched element",
+    "Activations sent to experts (and their gradients).",
+    "byte/token",
+)
+_choice(
+    "combine_bytes",
+    "precision",
+    "Precision",
+    "Bytes per combined element",
+    "Activations sent back from experts (and their gradients).",
+    "byte/token",
+)
+
+_choice(
+    "enters_node_once", "bandwidth_model", "Bandwidth", "Each byte enters a node once", "1 in the hierarchical model."
+)
+_choice("uses_measured", "ceilings", "Ceilings", "Uses measured rates", "1 for measured, 0 for datasheet rates.")
+_choice(
+    "forwards_in_node",
+    "expert_dispatch",
+    "Dispatch",
+    "Forwards inside the node",
+    "1 where a token is sent once per node and forwarded there.",
+)
+_choice(
+    "worst_case_nodes",
+    "expert_dispatch",
+    "Dispatch",
+    "Worst case of nodes",
+    "1 where all of a token's nodes are taken to be remote.",
+)
+_choice(
+    "splits_query_rope",
+    "sharding_layout",
+    "Layout",
+    "Splits rotary query projection",
+    "1 where tensor parallelism splits the rotary part of the query projection.",
+)
+_choice(
+    "splits_shared_experts",
+    "sharding_layout",
+    "Layout",
+    "Splits shared experts",
+    "1 where tensor parallelism splits shared experts.",
+)
+_choice(
+    "shards_shared_with_experts",
+    "sharding_layout",
+    "Layout",
+    "Shards shared experts with routed ones",
+    "1 where shared experts and router are sharded over the expert-data-parallel ranks.",
+)

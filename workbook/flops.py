@@ -1,0 +1,255 @@
+"""FLOPs: matrix multiplications of the forward and backward pass; a multiply-add counts as two.
+
+Norms, rotary embedding, softmax and activation functions count as nothing, as is the field's habit.
+"""
+
+from pyxl.operations import least
+from workbook.model import analysis, quantity
+
+analysis.section("FLOPs")
+
+
+@quantity("1", "Linear weights per token, low precision", number_format="#,##0")
+def low_precision_linear_parameters(
+    num_hidden_layers,
+    attention_linear_parameters,
+    num_dense_layers,
+    dense_mlp_linear_parameters,
+    num_moe_layers,
+    num_experts_per_tok,
+    expert_linear_parameters,
+    shared_expert_parameters,
+):
+    """Weights multiplied per token that may run in FP8: linear layers of attention, dense MLPs and experts.
+
+    Source: DeepSeek-V3 report, arXiv 2412.19437, section 3.3.1
+    """
+    return (
+        num_hidden_layers * attention_linear_parameters
+        + num_dense_layers * dense_mlp_linear_parameters
+        + num_moe_layers * (num_experts_per_tok * expert_linear_parameters + shared_expert_parameters)
+    )
+
+
+@quantity("1", "Linear weights per token, high precision", number_format="#,##0")
+def high_precision_linear_parameters(num_moe_layers, router_linear_parameters, vocab_size, hidden_size):
+    """Weights multiplied per token that stay in BF16: routers and the output head (also where it is tied)."""
+    return num_moe_layers * router_linear_parameters + vocab_size * hidden_size
+
+
+@quantity("1", "Linear weights of a prediction layer, low precision", number_format="#,##0")
+def prediction_low_precision_parameters(
+    num_prediction_layers,
+    attention_linear_parameters,
+    num_experts_per_tok,
+    expert_linear_parameters,
+    shared_expert_parameters,
+    hidden_size,
+):
+    """Weights multiplied per token in multi-token-prediction layers that may run in FP8."""
+    return num_prediction_layers * (
+        attention_linear_parameters
+        + num_experts_per_tok * expert_linear_parameters
+        + shared_expert_parameters
+        + 2 * hidden_size**2
+    )
+
+
+@quantity("1", "Linear weights of a prediction layer, high precision", number_format="#,##0")
+def prediction_high_precision_parameters(num_prediction_layers, router_linear_parameters, vocab_size, hidden_size):
+    """Weights multiplied per token in multi-token-prediction layers that stay in BF16: router and output head."""
+    return num_prediction_layers * (router_linear_parameters + vocab_size * hidden_size)
+
+
+@quantity("FLOP/token", "Low-precision linear layers, forward")
+def low_precision_forward_flops_per_token(
+    flops_per_multiply_add, low_precision_linear_parameters, prediction_low_precision_parameters
+):
+    """Each weight is multiplied once per token."""
+    return flops_per_multiply_add * (low_precision_linear_parameters + prediction_low_precision_parameters)
+
+
+@quantity("FLOP/token", "High-precision linear layers, forward")
+def high_precision_forward_flops_per_token(
+    flops_per_multiply_add, high_precision_linear_parameters, prediction_high_precision_parameters
+):
+    """Each weight is multiplied once per token."""
+    return flops_per_multiply_add * (high_precision_linear_parameters + prediction_high_precision_parameters)
+
+
+@quantity("FLOP/token", "Attention per attended key and layer, forward")
+def attention_forward_flops_per_key(flops_per_multiply_add, num_attention_heads, query_head_dim, value_head_dim):
+    """A query is multiplied with one key, and the probability with one value, in every head."""
+    return flops_per_multiply_add * num_attention_heads * (query_head_dim + value_head_dim)
+
+
+@quantity("1", "Attended keys, all layers, full square")
+def attended_keys_full_square(num_hidden_layers, num_prediction_layers, sequence_length, keys_per_token):
+    """Keys per query summed over layers, masked ones included and windows ignored.
+
+    Source: torch.utils.flop_counter counts so
+    """
+    return (num_hidden_layers + num_prediction_layers) * sequence_length * keys_per_token
+
+
+@quantity("token", "Window")
+def attention_window(sliding_window, sequence_length):
+    """Keys that a windowed layer reaches at most."""
+    return least(sliding_window, sequence_length)
+
+
+@quantity("1", "Attended keys, windowed layers, causal")
+def attended_keys_windowed(sliding_window_layers, attention_window, sequence_length, keys_per_token):
+    """Keys per query in windowed layers, on average over the sequence: the band below the diagonal."""
+    return (
+        sliding_window_layers
+        * keys_per_token
+        * (attention_window - attention_window * attention_window / (2 * sequence_length))
+    )
+
+
+@quantity("1", "Attended keys, all layers, causal")
+def attended_keys_causal(
+    num_hidden_layers,
+    num_prediction_layers,
+    sliding_window_layers,
+    sequence_length,
+    keys_per_token,
+    attended_keys_windowed,
+):
+    """Keys per query summed over layers with the causal mask: half of the square, the field's habit.
+
+    Source: Dao 2023, arXiv 2307.08691, section 4.1; Megatron-LM num_floating_point_operations
+    """
+    return (
+        num_hidden_layers + num_prediction_layers - sliding_window_layers
+    ) * sequence_length * keys_per_token / 2 + attended_keys_windowed
+
+
+@quantity("FLOP/token", "Attention, forward, causal")
+def attention_forward_flops_per_token(attended_keys_causal, attention_forward_flops_per_key):
+    """Scores and values of all layers with the causal mask."""
+    return attended_keys_causal * attention_forward_flops_per_key
+
+
+@quantity("FLOP/token", "Attention, forward, full square")
+def attention_forward_flops_per_token_full_square(attended_keys_full_square, attention_forward_flops_per_key):
+    """Scores and values of all layers, masked entries included."""
+    return attended_keys_full_square * attention_forward_flops_per_key
+
+
+@quantity("FLOP/token", "Forward, causal")
+def forward_flops_per_token(
+    low_precision_forward_flops_per_token, high_precision_forward_flops_per_token, attention_forward_flops_per_token
+):
+    """The forward pass of one token."""
+    return (
+        low_precision_forward_flops_per_token
+        + high_precision_forward_flops_per_token
+        + attention_forward_flops_per_token
+    )
+
+
+@quantity("FLOP/token", "Forward, full square")
+def forward_flops_per_token_full_square(
+    low_precision_forward_flops_per_token,
+    high_precision_forward_flops_per_token,
+    attention_forward_flops_per_token_full_square,
+):
+    """The forward pass of one token, masked attention entries included."""
+    return (
+        low_precision_forward_flops_per_token
+        + high_precision_forward_flops_per_token
+        + attention_forward_flops_per_token_full_square
+    )
+
+
+@quantity("FLOP/token", "Backward, causal")
+def backward_flops_per_token(backward_forward_ratio, forward_flops_per_token):
+    """The backward pass of one token, without recomputation."""
+    return backward_forward_ratio * forward_flops_per_token
+
+
+@quantity("FLOP/token", "Backward, full square")
+def backward_flops_per_token_full_square(backward_forward_ratio, forward_flops_per_token_full_square):
+    """The backward pass of one token, masked attention entries included."""
+    return backward_forward_ratio * forward_flops_per_token_full_square
+
+
+@quantity("FLOP/token", "Training FLOPs per token")
+def training_flops_per_token(forward_flops_per_token, backward_flops_per_token):
+    """Model FLOPs: forward and backward with the causal mask, without recomputation.
+
+    Source: DeepSeek-V3: 250 GFLOP per token, arXiv 2505.09343, Table 2
+    """
+    return forward_flops_per_token + backward_flops_per_token
+
+
+@quantity("FLOP/token", "Training FLOPs per token, full square")
+def training_flops_per_token_full_square(forward_flops_per_token_full_square, backward_flops_per_token_full_square):
+    """Model FLOPs with masked attention entries included."""
+    return forward_flops_per_token_full_square + backward_flops_per_token_full_square
+
+
+@quantity("token", "Tokens per step", number_format="#,##0")
+def step_tokens(global_batch_size, sequence_length):
+    """Tokens of one optimizer step."""
+    return global_batch_size * sequence_length
+
+
+@quantity("FLOP", "FLOPs per step")
+def step_flops(step_tokens, training_flops_per_token):
+    """Model FLOPs of one optimizer step over the whole cluster."""
+    return step_tokens * training_flops_per_token
+
+
+@quantity("FLOP/token", "Recomputed, low precision")
+def recomputed_low_precision_flops_per_token(
+    repeats_layer,
+    low_precision_forward_flops_per_token,
+    repeats_up_projections,
+    latent_attention,
+    flops_per_multiply_add,
+    num_hidden_layers,
+    num_prediction_layers,
+    query_up_parameters,
+    key_value_up_parameters,
+):
+    """Linear layers computed a second time in the backward pass: whole layers, or MLA's up-projections."""
+    return (
+        repeats_layer * low_precision_forward_flops_per_token
+        + repeats_up_projections
+        * latent_attention
+        * flops_per_multiply_add
+        * (num_hidden_layers + num_prediction_layers)
+        * (query_up_parameters + key_value_up_parameters)
+    )
+
+
+@quantity("FLOP/token", "Recomputed, high precision")
+def recomputed_high_precision_flops_per_token(repeats_layer, repeats_attention, attention_forward_flops_per_token):
+    """Attention computed a second time in the backward pass."""
+    return (repeats_layer + repeats_attention) * attention_forward_flops_per_token
+
+
+@quantity("FLOP/token", "Executed in low precision")
+def low_precision_flops_per_token(
+    backward_forward_ratio, low_precision_forward_flops_per_token, recomputed_low_precision_flops_per_token
+):
+    """What the linear layers execute per token: forward, backward and recomputation."""
+    return (
+        1 + backward_forward_ratio
+    ) * low_precision_forward_flops_per_token + recomputed_low_precision_flops_per_token
+
+
+@quantity("FLOP/token", "Executed in high precision")
+def high_precision_flops_per_token(
+    backward_forward_ratio,
+    high_precision_forward_flops_per_token,
+    attention_forward_flops_per_token,
+    recomputed_high_precision_flops_per_token,
+):
+    """What attention, routers and output head execute per token."""
+    return (1 + backward_forward_ratio) * (
+        high_precision_forward_flops_per_token + attention_forward_flops_per_token
+    ) + recomputed_high_precision_flops_per_token

@@ -1,0 +1,217 @@
+"""Inputs: what a strategy is. Every cell here is the user's; drop-downs name rows of the other sheets."""
+
+from workbook.model import analysis
+
+analysis.section("Strategy")
+
+analysis.input(
+    "model",
+    "text",
+    "Model",
+    "deepseek-v3",
+    "A row of the sheet Models; all model numbers below are looked up there.",
+    choices="Models",
+)
+analysis.input(
+    "hardware",
+    "text",
+    "Hardware",
+    "H800 SXM5 80GB",
+    "A row of the sheet Hardware; all device numbers below are looked up there.",
+    choices="Hardware",
+)
+analysis.input(
+    "devices", "device", "Devices", 2048, "Accelerators in the whole cluster (not nodes).", number_format="#,##0"
+)
+analysis.input(
+    "sequence_length", "token", "Sequence length", 4096, "Tokens of one training sequence.", number_format="#,##0"
+)
+analysis.input(
+    "global_batch_size", "1", "Global batch size", 15360, "Sequences per optimizer step.", number_format="#,##0"
+)
+analysis.input(
+    "micro_batch_size",
+    "1",
+    "Micro-batch size",
+    1,
+    "Sequences that one data-parallel rank passes through the model at once. Packed sequences may make it fractional.",
+)
+analysis.input(
+    "tensor_parallel_size",
+    "1",
+    "Tensor parallel size (TP)",
+    1,
+    "Ranks that share each attention and MLP matrix; activations are split along the sequence (Megatron sequence parallelism).",
+)
+analysis.input("pipeline_parallel_size", "1", "Pipeline parallel size (PP)", 1, "Stages that the layers are cut into.")
+analysis.input(
+    "expert_parallel_size",
+    "1",
+    "Expert parallel size (EP)",
+    1,
+    "Ranks that the routed experts of a layer are spread over. 1 for dense models.",
+)
+analysis.input(
+    "expert_tensor_parallel_size",
+    "1",
+    "Expert tensor parallel size (ETP)",
+    1,
+    "Ranks that share each expert's matrices: 1, or the tensor parallel size.",
+)
+analysis.input(
+    "zero_stage",
+    "text",
+    "ZeRO stage",
+    "ZeRO-1",
+    "What the data-parallel ranks shard between them. FSDP is ZeRO-3.",
+    choices="ZeRO",
+)
+analysis.input(
+    "data_parallel_replicas",
+    "1",
+    "Data-parallel replicas",
+    1,
+    "Copies of the sharded state: 1 shards over all data-parallel ranks, more is hybrid sharding (HSDP).",
+)
+analysis.input(
+    "pipeline_schedule",
+    "text",
+    "Pipeline schedule",
+    "1F1B",
+    "Order in which a stage runs forward and backward passes; without effect at PP 1.",
+    choices="Schedules",
+)
+analysis.input(
+    "recomputation",
+    "text",
+    "Recomputation",
+    "selective (DeepSeek-V3)",
+    "Which activations are dropped in the forward pass and computed again in the backward pass.",
+    choices="Recomputation",
+)
+analysis.input(
+    "precision",
+    "text",
+    "Precision recipe",
+    "FP8 (DeepSeek-V3)",
+    "Number formats of matrix multiplications, states and messages.",
+    choices="Precision",
+)
+analysis.input(
+    "bandwidth_model",
+    "text",
+    "Bandwidth model",
+    "flat",
+    "Flat: all bytes from other nodes come through the device's own NIC. Hierarchical: each byte enters a node once and is passed on by the scale-up network.",
+    choices="Bandwidth",
+)
+analysis.input(
+    "ceilings",
+    "text",
+    "Ceilings",
+    "measured",
+    "Rates that time is computed with: measured on kernels, or the datasheet's.",
+    choices="Ceilings",
+)
+analysis.input(
+    "expert_dispatch",
+    "text",
+    "Expert dispatch",
+    "one copy per node, expected",
+    "How a token reaches its experts: one copy per node and forwarding inside it (DeepEP), or one copy per expert.",
+    choices="Dispatch",
+)
+analysis.input(
+    "multi_token_prediction",
+    "text",
+    "Multi-token prediction",
+    "off",
+    "Whether the model's extra prediction layers (num_nextn_predict_layers) are trained too.",
+    choices="Switch",
+)
+analysis.input(
+    "sharding_layout",
+    "text",
+    "Sharding layout",
+    "Megatron",
+    "Which weights tensor parallelism splits and which sharding group shared experts belong to.",
+    choices="Layout",
+)
+analysis.input("training_tokens", "token", "Training tokens", 14_800_000_000_000, "Tokens of the whole training run.")
+analysis.input(
+    "device_hour_price",
+    "USD/device/hour",
+    "Price per device-hour",
+    2,
+    "What an hour of one device costs. Source: DeepSeek-V3 report, arXiv 2412.19437, Table 1",
+    number_format="0.00",
+)
+
+analysis.section("Model")
+
+
+def _model(name: str, label: str, note: str, unit: str = "1") -> None:
+    analysis.lookup(name, unit, label, "model", "Models", note, number_format="#,##0" if unit == "1" else None)
+
+
+_model("hidden_size", "Hidden size", "Width of the residual stream.")
+_model("num_hidden_layers", "Layers", "Transformer layers, without multi-token-prediction layers.")
+_model("num_dense_layers", "Dense layers", "Layers with a dense MLP; they come first. All layers of a dense model.")
+_model("vocab_size", "Vocabulary size", "Rows of the embedding table.")
+_model("learned_positions", "Learned positions", "Rows of a learned position table (GPT-2); 0 for rotary embeddings.")
+_model("tied_embeddings", "Tied embeddings", "1 where the output head is the embedding table.")
+_model(
+    "attention_kind", "Attention kind", "MHA, GQA, MQA or MLA; the kind decides, not which numbers are present.", "text"
+)
+_model("num_attention_heads", "Attention heads", "Query heads.")
+_model("num_key_value_heads", "Key-value heads", "Heads of keys and values (MHA, GQA, MQA).")
+_model("head_dim", "Head dimension", "Width of a head (MHA, GQA, MQA).")
+_model("q_lora_rank", "Query latent rank", "MLA: width of the compressed query; 0 where queries are not compressed.")
+_model("kv_lora_rank", "Key-value latent rank", "MLA: width of the compressed keys and values.")
+_model("qk_nope_head_dim", "Query-key dimension without rotation", "MLA: part of a head without rotary embedding.")
+_model("qk_rope_head_dim", "Query-key dimension with rotation", "MLA: part of a head with rotary embedding.")
+_model("v_head_dim", "Value dimension", "MLA: width of a value head.")
+_model("query_key_value_bias", "Query, key, value bias", "1 where these projections have bias terms.")
+_model("attention_output_bias", "Attention output bias", "1 where the output projection has bias terms.")
+_model("query_key_norm", "Query-key norm", "1 where queries and keys are normalised per head.")
+_model("attention_sinks", "Attention sinks", "1 where each head has a learned sink logit (gpt-oss).")
+_model("sliding_window", "Sliding window", "Keys that a windowed layer attends to; 0 without window.", "token")
+_model("sliding_window_layers", "Windowed layers", "Layers whose attention is limited to the sliding window.")
+_model("intermediate_size", "MLP width", "Inner width of a dense MLP.")
+_model("mlp_matrices", "MLP matrices", "3 for gated MLPs (gate, up, down), 2 for plain ones.")
+_model("mlp_bias", "MLP bias", "1 where dense MLPs have bias terms.")
+_model("n_routed_experts", "Routed experts", "Routed experts per MoE layer; 0 for dense models.")
+_model("num_experts_per_tok", "Experts per token", "Routed experts that each token visits.")
+_model("moe_intermediate_size", "Expert width", "Inner width of a routed expert.")
+_model("shared_expert_intermediate_size", "Shared expert width", "Inner width of all shared experts together.")
+_model("expert_bias", "Expert bias", "1 where experts have bias terms.")
+_model("router_bias", "Router bias", "1 where the router has trained bias terms.")
+_model(
+    "router_correction_bias",
+    "Router correction bias",
+    "1 where the router adds a bias that is balanced, not trained (DeepSeek-V3).",
+)
+_model("n_group", "Expert groups", "Groups that the experts form for node-limited routing; 1 without.")
+_model("topk_group", "Groups per token", "Groups that a token's experts may come from; 1 without.")
+_model("norm_vectors", "Vectors per norm", "1 for RMSNorm (scale), 2 for LayerNorm (scale and shift).")
+_model("num_nextn_predict_layers", "Multi-token-prediction layers", "Extra layers that predict further tokens.")
+
+analysis.section("Hardware")
+
+
+def _device(name: str, unit: str, label: str, note: str) -> None:
+    analysis.lookup(name, unit, label, "hardware", "Hardware", note)
+
+
+_device("memory_capacity", "byte", "Memory capacity", "Device memory, as the vendor's label in GiB.")
+_device("scale_up_domain", "device", "Scale-up domain", "Devices that the fast network (NVLink) joins: a node.")
+_device("bf16_peak", "FLOP/s", "BF16 peak", "Dense tensor peak of the datasheet.")
+_device("bf16_measured", "FLOP/s", "BF16 measured", "Best rate measured on a matrix multiplication.")
+_device("fp8_peak", "FLOP/s", "FP8 peak", "Dense tensor peak of the datasheet.")
+_device("fp8_measured", "FLOP/s", "FP8 measured", "Best rate measured on a matrix multiplication.")
+_device("hbm_peak", "byte/s", "HBM peak", "Memory bandwidth of the datasheet.")
+_device("hbm_measured", "byte/s", "HBM measured", "Memory bandwidth measured.")
+_device("scale_up_peak", "byte/s", "Scale-up peak", "Datasheet, per device and direction.")
+_device("scale_up_measured", "byte/s", "Scale-up measured", "Measured, per device and direction.")
+_device("scale_out_peak", "byte/s", "Scale-out peak", "NIC line rate, per device and direction.")
+_device("scale_out_measured", "byte/s", "Scale-out measured", "Measured, per device and direction.")
