@@ -58,119 +58,95 @@ def complete(reading: str, rules: Mapping[Operation, Rule]) -> Mapping[Operation
     return rules
 
 
+def _refusal(used: str, instead: str) -> Callable[..., Any]:
+    """A method for what no cell can hold: it names the ingredients at fault and what to use instead."""
+
+    def refuse(self: Expression, *_: object, **__: object) -> NoReturn:
+        names = ", ".join(sorted(symbols(self))) or "a literal"
+        raise TypeError(f"{used} on a quantity (made of {names}): use {instead} instead")
+
+    return refuse
+
+
 class Expression:
     """A traced expression. Quantities never build one by hand: they compute, and tracing records."""
 
     __slots__ = ()
 
     def __add__(self, other: Any) -> Expression:
-        return apply(Operation.ADD, self, other)
+        return _trace(Operation.ADD, self, other)
 
     def __radd__(self, other: Any) -> Expression:
-        return apply(Operation.ADD, other, self)
+        return _trace(Operation.ADD, other, self)
 
     def __sub__(self, other: Any) -> Expression:
-        return apply(Operation.SUBTRACT, self, other)
+        return _trace(Operation.SUBTRACT, self, other)
 
     def __rsub__(self, other: Any) -> Expression:
-        return apply(Operation.SUBTRACT, other, self)
+        return _trace(Operation.SUBTRACT, other, self)
 
     def __mul__(self, other: Any) -> Expression:
-        return apply(Operation.MULTIPLY, self, other)
+        return _trace(Operation.MULTIPLY, self, other)
 
     def __rmul__(self, other: Any) -> Expression:
-        return apply(Operation.MULTIPLY, other, self)
+        return _trace(Operation.MULTIPLY, other, self)
 
     def __truediv__(self, other: Any) -> Expression:
-        return apply(Operation.DIVIDE, self, other)
+        return _trace(Operation.DIVIDE, self, other)
 
     def __rtruediv__(self, other: Any) -> Expression:
-        return apply(Operation.DIVIDE, other, self)
+        return _trace(Operation.DIVIDE, other, self)
 
     def __pow__(self, other: Any) -> Expression:
-        return apply(Operation.POWER, self, other)
+        return _trace(Operation.POWER, self, other)
 
     def __rpow__(self, other: Any) -> Expression:
-        return apply(Operation.POWER, other, self)
+        return _trace(Operation.POWER, other, self)
 
     def __neg__(self) -> Expression:
         # Excel reads -x^2 as (-x)^2; a subtraction means the same everywhere.
-        return apply(Operation.SUBTRACT, 0, self)
+        return _trace(Operation.SUBTRACT, 0, self)
 
     def __eq__(self, other: object) -> Expression:  # type: ignore[override]
-        return apply(Operation.EQUAL, self, other)
+        return _trace(Operation.EQUAL, self, other)
 
     def __ne__(self, other: object) -> Expression:  # type: ignore[override]
-        return apply(Operation.NOT_EQUAL, self, other)
+        return _trace(Operation.NOT_EQUAL, self, other)
 
     def __lt__(self, other: Any) -> Expression:
-        return apply(Operation.LESS, self, other)
+        return _trace(Operation.LESS, self, other)
 
     def __le__(self, other: Any) -> Expression:
-        return apply(Operation.LESS_OR_EQUAL, self, other)
+        return _trace(Operation.LESS_OR_EQUAL, self, other)
 
     def __gt__(self, other: Any) -> Expression:
-        return apply(Operation.GREATER, self, other)
+        return _trace(Operation.GREATER, self, other)
 
     def __ge__(self, other: Any) -> Expression:
-        return apply(Operation.GREATER_OR_EQUAL, self, other)
+        return _trace(Operation.GREATER_OR_EQUAL, self, other)
 
     __hash__ = object.__hash__
 
-    def _refuse(self, used: str, instead: str) -> NoReturn:
-        names = ", ".join(sorted(symbols(self))) or "a literal"
-        raise TypeError(f"{used} on a quantity (made of {names}): use {instead} instead")
-
-    def __bool__(self) -> NoReturn:
-        self._refuse("a bare if, and, or, not, min, max, in or a<b<c", "where(), least(), most() or require()")
-
-    def __float__(self) -> NoReturn:
-        self._refuse("float() or a math function", "the operations of pyxl.operations")
-
-    def __int__(self) -> NoReturn:
-        self._refuse("int()", "ceil()")
-
-    def __index__(self) -> NoReturn:
-        self._refuse("range() or an index", "total() or pick()")
-
-    def __round__(self, digits: int | None = None) -> NoReturn:
-        self._refuse("round()", "a number format; cells keep full precision")
-
-    def __ceil__(self) -> NoReturn:
-        self._refuse("math.ceil()", "ceil()")
-
-    def __floor__(self) -> NoReturn:
-        self._refuse("math.floor()", "ceil()")
-
-    def __floordiv__(self, other: Any) -> NoReturn:
-        self._refuse("//", "/ and ceil()")
-
-    def __rfloordiv__(self, other: Any) -> NoReturn:
-        self._refuse("//", "/ and ceil()")
-
-    def __mod__(self, other: Any) -> NoReturn:
-        self._refuse("%", "x - y * whole number, or require(ceil(x / y) == x / y, ...)")
-
-    def __rmod__(self, other: Any) -> NoReturn:
-        self.__mod__(other)
-
-    def __abs__(self) -> NoReturn:
-        self._refuse("abs()", "most(x, 0 - x)")
-
-    def __iter__(self) -> NoReturn:
-        self._refuse("sum(), a loop or unpacking", "total()")
-
-    def __len__(self) -> NoReturn:
-        self._refuse("len()", "total() or failures()")
-
-    def __getitem__(self, item: object) -> NoReturn:
-        self._refuse("an index", "pick()")
-
-    def __format__(self, specification: str) -> NoReturn:
-        self._refuse("a format or f-string", "where() between plain texts")
-
-    def __array__(self, *arguments: Any, **keywords: Any) -> NoReturn:
-        self._refuse("a numpy function", "the operations of pyxl.operations")
+    __bool__ = _refusal("a bare if, and, or, not, min, max, in or a<b<c", "where(), least(), most() or require()")
+    __and__ = __rand__ = _refusal("&", "where() within where(), or least() over 0/1 quantities")
+    __or__ = __ror__ = _refusal("|", "where() within where(), or most() over 0/1 quantities")
+    __xor__ = __rxor__ = _refusal("^", "** for a power, <> between comparisons")
+    __invert__ = _refusal("~", "the opposite comparison")
+    __int__ = __trunc__ = _refusal("int()", "ceil()")
+    __float__ = __complex__ = _refusal("float() or a math function", "the operations of pyxl.operations")
+    __index__ = _refusal("range() or an index", "total() or pick()")
+    __round__ = _refusal("round()", "a number format; cells keep full precision")
+    __ceil__ = _refusal("math.ceil()", "ceil()")
+    __floor__ = _refusal("math.floor()", "ceil()")
+    __floordiv__ = __rfloordiv__ = _refusal("//", "/ and ceil()")
+    __mod__ = __rmod__ = _refusal("%", "x - y * whole number, or require(ceil(x / y) == x / y, ...)")
+    __divmod__ = __rdivmod__ = _refusal("divmod()", "/ and ceil()")
+    __abs__ = _refusal("abs()", "most(x, 0 - x)")
+    __iter__ = __contains__ = _refusal("sum(), a loop, in or unpacking", "total()")
+    __len__ = _refusal("len()", "total() or failures()")
+    __getitem__ = _refusal("an index", "pick()")
+    __format__ = __str__ = _refusal("a format, str() or f-string", "where() between plain texts")
+    __array__ = _refusal("a numpy function", "the operations of pyxl.operations")
 
 
 class Literal(Expression):
@@ -223,9 +199,13 @@ def literals(expression: Expression) -> list[int | float | str]:
 def apply(operation: Operation, *operands: Any) -> Any:
     """Apply `operation` in the way that fits the operands: trace, sweep or compute."""
     if any(isinstance(operand, Expression) for operand in operands):
-        return Apply(operation, tuple(_lift(operand) for operand in operands))
+        return _trace(operation, *operands)
     rules = _sweep_rules() if any(_is_array(operand) for operand in operands) else _number_rules()
     return rules[operation](*operands)
+
+
+def _trace(operation: Operation, *operands: Any) -> Apply:
+    return Apply(operation, tuple(_lift(operand) for operand in operands))
 
 
 def _lift(operand: Any) -> Expression:

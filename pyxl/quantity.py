@@ -18,9 +18,10 @@ from __future__ import annotations
 import enum
 import graphlib
 import inspect
+import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pyxl.operations import Expression, Operation, Symbol, apply, literals, symbols
@@ -117,7 +118,7 @@ class Model:
     def __getitem__(self, name: str) -> Quantity:
         return self.quantities[name]
 
-    def __iter__(self) -> Iterable[Quantity]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[Quantity]:
         return iter(self.quantities.values())
 
     def section(self, title: str) -> None:
@@ -209,6 +210,8 @@ class Model:
                 raise DefinitionError(f"quantity '{name}' at {place}: {error}") from error
             if not isinstance(expression, Expression):
                 raise DefinitionError(f"quantity '{name}' at {place} returns {expression!r}, not an expression")
+            if unused := set(parameters) - symbols(expression):
+                raise DefinitionError(f"quantity '{name}' at {place} does not use {', '.join(sorted(unused))}")
             for literal in literals(expression):
                 if not isinstance(literal, str) and literal not in BARE_LITERALS:
                     raise DefinitionError(
@@ -247,6 +250,8 @@ class Model:
 
     def close(self) -> None:
         """Check the graph and fix the order of computation. Raises `DefinitionError`."""
+        for name in self.series.keys() & self.quantities.keys():
+            raise DefinitionError(f"'{name}' at {self.quantities[name].place} is also the name of a series")
         graph: dict[str, set[str]] = {}
         for quantity in self.quantities.values():
             needed: set[str] = set()
@@ -291,14 +296,17 @@ class Model:
         return values
 
     def _value(self, quantity: Quantity, value_of: Callable[[str], Any]) -> Any:
+        assert quantity.expression is not None
         try:
+            ingredients = [value_of(name) for name in quantity.parameters or quantity.ingredients]
+            if failed := _first_failure(ingredients):
+                return failed
             if quantity.function is None:
-                assert quantity.expression is not None
-                ingredients = [value_of(name) for name in quantity.ingredients]
-                failed = _first_failure(ingredients)
-                return failed or evaluate(quantity.expression, value_of)
-            ingredients = [value_of(name) for name in quantity.parameters]
-            return _first_failure(ingredients) or quantity.function(*ingredients)
+                return evaluate(quantity.expression, value_of)
+            value = quantity.function(*ingredients)
+            if isinstance(value, complex) or (isinstance(value, int | float) and not math.isfinite(value)):
+                return Failure("#NUM!", f"{quantity.name} is not a number that a cell can hold")
+            return value
         except ZeroDivisionError:
             return Failure("#DIV/0!", f"{quantity.name} divides by zero")
         except OverflowError:

@@ -1,6 +1,7 @@
 """Checks: what must hold for the numbers to mean anything. Each is OK or says what is wrong."""
 
 from pyxl.operations import ceil, failures, least, most, require
+from pyxl.quantity import Kind
 from workbook.model import analysis, check, quantity
 
 analysis.section("Checks")
@@ -179,7 +180,7 @@ def check_bandwidths(hbm_ceiling, scale_up_ceiling, scale_out_ceiling):
     )
 
 
-analysis.gather("checks", tuple(q.name for q in analysis.quantities.values() if q.name.startswith("check_")))
+analysis.gather("checks", tuple(q.name for q in analysis.quantities.values() if q.kind is Kind.CHECK))
 
 
 @quantity("1", "Failed checks", number_format="0")

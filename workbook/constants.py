@@ -112,3 +112,16 @@ analysis.constant(
     """The unit in which training runs are priced.
     Source: DeepSeek-V3 report, arXiv 2412.19437, section 1 (180K device-hours per trillion tokens)""",
 )
+analysis.constant(
+    "relative_tolerance", "1", "Tolerance of checks", 1e-9,
+    """Two routes to one number may differ by rounding only.
+    Source: double precision keeps 15 digits""",
+)
+analysis.constant(
+    "roofline_left_edge", "FLOP/byte", "Left edge of the roofline chart", 10,
+    "Source: a choice of the chart",
+)
+analysis.constant(
+    "roofline_right_edge", "FLOP/byte", "Right edge of the roofline chart", 10_000,
+    "Source: a choice of the chart",
+)

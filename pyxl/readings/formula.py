@@ -1,8 +1,8 @@
 """Reading as a formula: the text of an Excel formula, in the portable subset that every engine agrees on.
 
 Excel's power is left-associative and its leading minus binds tighter than power, so the operands of a
-power and every right operand of equal rank are bracketed. Numbers are plain digits up to 15, beyond
-that `E+` notation, because `1E12` stops some readers.
+power and every right operand of equal rank are bracketed. Numbers are plain digits or `1E+16`: `1e16`
+and `1E16` stop some readers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,8 @@ def number_text(value: int | float) -> str:
     """A number as Excel, LibreOffice and every other reader take it. Raises ValueError if not finite."""
     if not math.isfinite(value):
         raise ValueError(f"{value} is not a number that a cell can hold")
-    if value == int(value) and abs(value) < 10**15:
-        return str(int(value))
-    mantissa, exponent, digits = repr(float(value)).upper().partition("E")
-    sign = "" if not exponent or digits[0] in "+-" else "+"
-    return f"{mantissa}{exponent}{sign}{digits}"
+    # Adding 0.0 makes -0.0 a plain zero; Python writes the sign of every exponent itself.
+    return repr(float(value) + 0.0).upper().removesuffix(".0")
 
 
 def _literal(value: int | float | str) -> Text:

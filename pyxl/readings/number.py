@@ -1,7 +1,8 @@
 """Reading as a number: what plain Python values give.
 
 The engine calls a quantity's function directly; these rules serve the operations that Python's own
-operators do not, and the evaluation of traced expressions with a value for each symbol.
+operators do not, and the evaluation of traced expressions with a value for each symbol. A value may
+also be a numpy array, of a sweep: `apply` then takes the rules of that reading.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyxl.operations import Apply, Expression, Literal, Operation, Symbol, complete
+from pyxl.operations import Apply, Expression, Literal, Operation, Symbol, apply, complete
 
 OK = "OK"
 
@@ -23,7 +24,7 @@ class NotFound(LookupError):
 def same(left: Any, right: Any) -> bool:
     """Equality as a spreadsheet sees it: texts compare without regard to case."""
     if isinstance(left, str) and isinstance(right, str):
-        return left.casefold() == right.casefold()
+        return left.lower() == right.lower()
     return bool(left == right)
 
 
@@ -33,20 +34,21 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
-def _values(operands: tuple[Any, ...]) -> list[Any]:
+def numbers(operands: tuple[Any, ...]) -> list[Any]:
+    """The operands, or the entries of the one series, that are numbers: a spreadsheet skips texts and empty cells."""
     series = operands[0] if len(operands) == 1 and isinstance(operands[0], tuple | list) else operands
     return [value for value in series if value is not None and not isinstance(value, str)]
 
 
 def _pick(key: Any, keys: Any, values: Any) -> Any:
     for candidate, value in zip(keys, values, strict=True):
-        if same(candidate, key):
+        if candidate is not None and same(candidate, key):
             return 0 if value is None else value  # INDEX of an empty cell is 0
     raise NotFound(f"'{key}' is not in the table; it has {', '.join(str(k) for k in keys if k is not None)}")
 
 
 def _failures(series: Any) -> int:
-    return sum(1 for result in series if result not in (None, "", OK))
+    return sum(1 for result in series if result not in (None, "") and not same(result, OK))
 
 
 RULES: Mapping[Operation, Callable[..., Any]] = complete(
@@ -64,11 +66,11 @@ RULES: Mapping[Operation, Callable[..., Any]] = complete(
         Operation.GREATER: operator.gt,
         Operation.GREATER_OR_EQUAL: operator.ge,
         Operation.WHERE: lambda condition, yes, no: yes if condition else no,
-        Operation.LEAST: lambda *values: min(_values(values), default=0),
-        Operation.MOST: lambda *values: max(_values(values), default=0),
+        Operation.LEAST: lambda *values: min(numbers(values), default=0),
+        Operation.MOST: lambda *values: max(numbers(values), default=0),
         Operation.CEIL: math.ceil,
         Operation.PICK: _pick,
-        Operation.TOTAL: lambda series: sum(_values((series,))),
+        Operation.TOTAL: lambda series: sum(numbers((series,))),
         Operation.FAILURES: _failures,
         Operation.REQUIRE: lambda condition, message: OK if condition else message,
     },
@@ -82,4 +84,8 @@ def evaluate(expression: Expression, value_of: Callable[[str], Any]) -> Any:
     if isinstance(expression, Symbol):
         return value_of(expression.key)
     assert isinstance(expression, Apply)
-    return RULES[expression.operation](*(evaluate(operand, value_of) for operand in expression.operands))
+    if expression.operation is Operation.WHERE:
+        condition = evaluate(expression.operands[0], value_of)
+        if isinstance(condition, bool):  # like a cell, leave the other branch alone: it may have no value
+            return evaluate(expression.operands[1 if condition else 2], value_of)
+    return apply(expression.operation, *(evaluate(operand, value_of) for operand in expression.operands))

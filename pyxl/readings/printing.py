@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pyxl.operations import Apply, Expression, Literal, Operation, Symbol
 
-COMPARISON, SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4, 5
+CHOICE, COMPARISON, SUM, PRODUCT, POWER, ATOM = range(6)
 
 
 class Text(NamedTuple):
@@ -20,18 +20,24 @@ class Text(NamedTuple):
 TextRule = Callable[..., Text]
 
 
+def bracket(part: Text, lowest: int) -> str:
+    """The text of an operand, in brackets if it binds less tightly than `lowest`."""
+    return part.text if part.rank >= lowest else f"({part.text})"
+
+
 def infix(symbol: str, rank: int, left_lowest: int, right_lowest: int) -> TextRule:
     """An operator between two operands; an operand of a lower rank than given is bracketed."""
-
-    def bracket(part: Text, lowest: int) -> str:
-        return part.text if part.rank >= lowest else f"({part.text})"
-
     return lambda left, right: Text(f"{bracket(left, left_lowest)}{symbol}{bracket(right, right_lowest)}", rank)
 
 
 def call(name: str, separator: str, *suffix: str) -> TextRule:
     """A function call over all operands, with fixed further arguments behind them."""
-    return lambda *operands: Text(f"{name}({separator.join([*(o.text for o in operands), *suffix])})", ATOM)
+
+    def rule(*operands: Text) -> Text:
+        arguments = (bracket(operand, COMPARISON) for operand in operands)
+        return Text(f"{name}({separator.join([*arguments, *suffix])})", ATOM)
+
+    return rule
 
 
 def print_expression(

@@ -9,31 +9,36 @@ from typing import Any
 import numpy as np
 
 from pyxl.operations import Operation, complete
-from pyxl.readings.number import OK, NotFound
+from pyxl.readings.number import OK, NotFound, numbers
+
+
+def _lower(operand: Any) -> Any:
+    array = np.asarray(operand)
+    return np.char.lower(array) if array.dtype.kind == "U" else array
 
 
 def _same(left: Any, right: Any) -> Any:
-    def fold(operand: Any) -> Any:
-        array = np.asarray(operand)
-        return np.char.lower(array) if array.dtype.kind == "U" else array
-
-    return fold(left) == fold(right)
+    return _lower(left) == _lower(right)  # np.equal refuses a text beside a number, == says that they differ
 
 
 def _pick(key: Any, keys: Any, values: Any) -> Any:
-    known = np.asarray([str(candidate).lower() if isinstance(candidate, str) else candidate for candidate in keys])
+    rows = [(name, 0 if value is None else value) for name, value in zip(keys, values, strict=True) if name is not None]
     wanted = np.asarray(key)
-    if wanted.dtype.kind == "U":
-        wanted = np.char.lower(wanted)
-    hits = wanted[..., None] == known
-    if not hits.any(axis=-1).all():
-        raise NotFound(f"some of {np.unique(wanted[~hits.any(axis=-1)])} are not in the table; it has {list(keys)}")
-    return np.asarray([0 if value is None else value for value in values])[hits.argmax(axis=-1)]
+    hits = np.stack([_same(wanted, name) for name, _ in rows], axis=-1)
+    found = hits.any(axis=-1)
+    if not found.all():
+        unknown = ", ".join(f"'{name}'" for name in np.unique(wanted[~found]))
+        raise NotFound(f"{unknown} is not in the table; it has {', '.join(str(name) for name, _ in rows)}")
+    return np.asarray([value for _, value in rows])[hits.argmax(axis=-1)]
 
 
-def _fold(function: Any, values: tuple[Any, ...]) -> Any:
-    series = values[0] if len(values) == 1 and isinstance(values[0], tuple | list) else values
-    return reduce(function, series)
+def _fold(function: Any, operands: tuple[Any, ...]) -> Any:
+    values = numbers(operands)
+    return reduce(function, values) if values else 0
+
+
+def _failed(result: Any) -> Any:
+    return 0 if result is None else np.not_equal(_lower(result), OK.lower()) & np.not_equal(result, "")
 
 
 RULES: Mapping[Operation, Callable[..., Any]] = complete(
@@ -45,7 +50,7 @@ RULES: Mapping[Operation, Callable[..., Any]] = complete(
         Operation.DIVIDE: np.divide,
         Operation.POWER: np.power,
         Operation.EQUAL: _same,
-        Operation.NOT_EQUAL: lambda left, right: ~_same(left, right),
+        Operation.NOT_EQUAL: lambda left, right: np.logical_not(_same(left, right)),
         Operation.LESS: np.less,
         Operation.LESS_OR_EQUAL: np.less_equal,
         Operation.GREATER: np.greater,
@@ -56,7 +61,7 @@ RULES: Mapping[Operation, Callable[..., Any]] = complete(
         Operation.CEIL: np.ceil,
         Operation.PICK: _pick,
         Operation.TOTAL: lambda series: _fold(np.add, (series,)),
-        Operation.FAILURES: lambda series: _fold(np.add, ([(np.asarray(r) != OK).astype(int) for r in series],)),
+        Operation.FAILURES: lambda series: sum(_failed(result) + 0 for result in series),
         Operation.REQUIRE: lambda condition, message: np.where(condition, OK, message),
     },
 )

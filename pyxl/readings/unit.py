@@ -8,6 +8,7 @@ unit; a text has the unit `text` and a comparison the unit `truth`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache, reduce
 from typing import Any
@@ -40,20 +41,30 @@ def registry() -> pint.UnitRegistry[Any]:
     return units
 
 
+UNIT = r"[A-Za-z]+(?:\*\*\d)?(?:\s*[*/]\s*[A-Za-z]+(?:\*\*\d)?)*"
+QUANTITY = re.compile(rf"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*({UNIT}|)\s*", re.ASCII)
+
+
 def parse(text: str) -> Unit:
     """The unit written as text; "1" is a pure number. Raises `UnitError` for an unknown unit."""
+    # pint would compute whatever stands there, "9**9**9**9" too, so only the form of a unit reaches it.
+    if text == "1":
+        return registry().Unit("")
     try:
-        return registry().Unit("" if text == "1" else text)
-    except (pint.errors.PintError, ValueError, AttributeError, TypeError) as error:
-        raise UnitError(f"unknown unit '{text}': use {', '.join(BASE_UNITS)}, with prefixes as in GB or GiB") from error
+        if re.fullmatch(rf"(?:1/)?{UNIT}", text, re.ASCII):
+            return registry().Unit(text)
+    except pint.errors.PintError:
+        pass
+    raise UnitError(f"unknown unit '{text}': use {', '.join(BASE_UNITS)}, with prefixes as in GB or GiB")
 
 
 def convert(text: str, unit: str) -> float:
     """The number in `text` ("50 GB/s") in the given base unit. Raises `UnitError` if it does not fit."""
+    if not (match := QUANTITY.fullmatch(text)):
+        raise UnitError(f"'{text}' is not a number with a unit, such as 50 GB/s")
     try:
-        quantity = registry().Quantity(text)
-        value = float(quantity.to(parse(unit)).magnitude)
-    except (pint.errors.PintError, ValueError, AttributeError, TypeError) as error:
+        value = float(registry().Quantity(float(match[1]), parse(match[2] or "1")).to(parse(unit)).magnitude)
+    except pint.errors.PintError as error:
         raise UnitError(f"'{text}' is not a quantity in {unit}") from error
     if not math.isfinite(value):
         raise UnitError(f"'{text}' is not a finite number")
@@ -65,14 +76,30 @@ class _Zero:
 
 
 ZERO = _Zero()
-NUMBER = parse("1")
+NUMBER, TEXT, TRUTH = parse("1"), parse("text"), parse("truth")
+
+
+def _name(unit: Unit) -> str:
+    return "a pure number" if unit is ZERO or unit == NUMBER else str(unit)
+
+
+def _amounts(rule: Callable[..., Unit]) -> Callable[..., Unit]:
+    """The rule, refusing texts and comparisons: only amounts can be reckoned with."""
+
+    def checked(*units: Unit) -> Unit:
+        for unit in units:
+            if unit in (TEXT, TRUTH):
+                raise UnitError(f"{unit} is not an amount")
+        return rule(*units)
+
+    return checked
 
 
 def _equal(*units: Unit) -> Unit:
     def join(left: Unit, right: Unit) -> Unit:
         if left is ZERO or right is ZERO or left == right:
             return right if left is ZERO else left
-        raise UnitError(f"{left or 'a pure number'} does not fit {right or 'a pure number'}")
+        raise UnitError(f"{_name(left)} does not fit {_name(right)}")
 
     return reduce(join, units)
 
@@ -82,16 +109,18 @@ def _product(left: Unit, right: Unit) -> Unit:
 
 
 def _quotient(left: Unit, right: Unit) -> Unit:
+    if right is ZERO:
+        raise UnitError("nothing can be divided by 0")
     return ZERO if left is ZERO else left / right
 
 
 def _comparison(left: Unit, right: Unit) -> Unit:
     _equal(left, right)
-    return parse("truth")
+    return TRUTH
 
 
 def _where(condition: Unit, yes: Unit, no: Unit) -> Unit:
-    if condition != parse("truth"):
+    if condition != TRUTH:
         raise UnitError("the condition of where() is no comparison")
     return _equal(yes, no)
 
@@ -106,18 +135,23 @@ def _pick(key: Unit, keys: Unit, values: Unit) -> Unit:
     return values
 
 
+def _count(results: Unit) -> Unit:
+    _equal(results, TEXT)
+    return NUMBER
+
+
 def _require(condition: Unit, message: Unit) -> Unit:
-    return _where(condition, parse("text"), message)
+    return _where(condition, TEXT, message)
 
 
 RULES: Mapping[Operation, Callable[..., Unit]] = complete(
     "unit",
     {
-        Operation.ADD: _equal,
-        Operation.SUBTRACT: _equal,
-        Operation.MULTIPLY: _product,
-        Operation.DIVIDE: _quotient,
-        Operation.POWER: _power,
+        Operation.ADD: _amounts(_equal),
+        Operation.SUBTRACT: _amounts(_equal),
+        Operation.MULTIPLY: _amounts(_product),
+        Operation.DIVIDE: _amounts(_quotient),
+        Operation.POWER: _amounts(_power),
         Operation.EQUAL: _comparison,
         Operation.NOT_EQUAL: _comparison,
         Operation.LESS: _comparison,
@@ -125,12 +159,12 @@ RULES: Mapping[Operation, Callable[..., Unit]] = complete(
         Operation.GREATER: _comparison,
         Operation.GREATER_OR_EQUAL: _comparison,
         Operation.WHERE: _where,
-        Operation.LEAST: _equal,
-        Operation.MOST: _equal,
-        Operation.CEIL: lambda value: value,
+        Operation.LEAST: _amounts(_equal),
+        Operation.MOST: _amounts(_equal),
+        Operation.CEIL: _amounts(_equal),
         Operation.PICK: _pick,
-        Operation.TOTAL: lambda series: series,
-        Operation.FAILURES: lambda series: _equal(series, parse("text")) and NUMBER,
+        Operation.TOTAL: _amounts(_equal),
+        Operation.FAILURES: _count,
         Operation.REQUIRE: _require,
     },
 )
@@ -140,7 +174,7 @@ def unit(expression: Expression, unit_of: Callable[[str], Unit]) -> Unit:
     """The unit of an expression. Raises `UnitError` naming the part where two units do not fit."""
     if isinstance(expression, Literal):
         if isinstance(expression.value, str):
-            return parse("text")
+            return TEXT
         return ZERO if expression.value == 0 else NUMBER
     if isinstance(expression, Symbol):
         return unit_of(expression.key)

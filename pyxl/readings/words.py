@@ -6,11 +6,31 @@ from collections.abc import Callable, Mapping
 
 from pyxl.operations import Expression, Operation, complete
 from pyxl.readings.formula import number_text
-from pyxl.readings.printing import ATOM, COMPARISON, POWER, PRODUCT, SUM, Text, TextRule, call, infix, print_expression
+from pyxl.readings.printing import (
+    ATOM,
+    CHOICE,
+    COMPARISON,
+    POWER,
+    PRODUCT,
+    SUM,
+    Text,
+    TextRule,
+    bracket,
+    call,
+    infix,
+    print_expression,
+)
 
 
 def _literal(value: int | float | str) -> Text:
-    return Text(f'"{value}"' if isinstance(value, str) else number_text(value), ATOM)
+    if isinstance(value, str):
+        return Text(f'"{value}"', ATOM)
+    return Text(number_text(value), SUM if value < 0 else ATOM)
+
+
+def _where(condition: Text, yes: Text, no: Text) -> Text:
+    # A chain of choices reads from left to right; only one inside another needs brackets.
+    return Text(f"{bracket(yes, COMPARISON)} where {bracket(condition, COMPARISON)}, else {no.text}", CHOICE)
 
 
 RULES: Mapping[Operation, TextRule] = complete(
@@ -27,14 +47,14 @@ RULES: Mapping[Operation, TextRule] = complete(
         Operation.LESS_OR_EQUAL: infix(" ≤ ", COMPARISON, SUM, SUM),
         Operation.GREATER: infix(" > ", COMPARISON, SUM, SUM),
         Operation.GREATER_OR_EQUAL: infix(" ≥ ", COMPARISON, SUM, SUM),
-        Operation.WHERE: lambda c, yes, no: Text(f"{yes.text} where {c.text}, else {no.text}", COMPARISON),
+        Operation.WHERE: _where,
         Operation.LEAST: call("least of ", ", "),
         Operation.MOST: call("most of ", ", "),
         Operation.CEIL: call("round up ", ", "),
         Operation.PICK: lambda key, keys, values: Text(f"{values.text} of the {key.text}", ATOM),
         Operation.TOTAL: call("total of ", ", "),
         Operation.FAILURES: call("number of failed ", ", "),
-        Operation.REQUIRE: lambda c, message: Text(f"OK where {c.text}, else {message.text}", COMPARISON),
+        Operation.REQUIRE: lambda condition, message: _where(condition, Text("OK", ATOM), message),
     },
 )
 

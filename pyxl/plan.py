@@ -1,0 +1,168 @@
+"""The plan of a workbook: plain data that says what stands where. Layout makes it, the writer writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyxl.operations import Expression
+from pyxl.quantity import Failure
+from pyxl.readings.formula import formula
+from pyxl.readings.number import evaluate
+
+Value = int | float | str | bool | Failure | None
+
+
+def letter(column: int) -> str:
+    """The letters of a column number from 1: 1 is A, 27 is AA."""
+    text = ""
+    while column:
+        column, rest = divmod(column - 1, 26)
+        text = chr(65 + rest) + text
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A live formula (without the leading =) and the value that Python computed for it."""
+
+    text: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one cell holds. `link` names a sheet that a click leads to."""
+
+    content: Formula | Value
+    style: str = "text"
+    number_format: str | None = None
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An address as a formula writes it, and the value (or values) that stand there."""
+
+    address: str
+    value: Any
+
+
+Scope = Mapping[str, Reference]
+
+
+def formula_cell(expression: Expression, scope: Scope | Callable[[str], Reference]) -> Formula:
+    """A live formula of an expression whose symbols are references: text and value from one walk each."""
+    resolve = scope if callable(scope) else scope.__getitem__
+    return Formula(
+        formula(expression, lambda key: resolve(key).address), evaluate(expression, lambda key: resolve(key).value)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """A rule for an input cell. `allowed` is a range of names for a drop-down, or empty for a number above 0."""
+
+    cells: str
+    allowed: str
+    prompt_title: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """A style that cells take on while a formula (relative to the range's first cell) holds."""
+
+    cells: str
+    condition: str
+    style: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One series of a chart: addresses of its name, values and (for scatter charts) x values."""
+
+    name: str
+    values: str
+    x: str = ""
+    color: str = "4472C4"
+    marker: str = ""
+    line: bool = True
+    labelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A native chart. `kind` is "stacked" (columns), "columns" or "scatter"; `lines` are drawn over columns."""
+
+    kind: str
+    title: str
+    anchor: str
+    series: Sequence[Series]
+    categories: str = ""
+    lines: Sequence[Series] = ()
+    x_title: str = ""
+    y_title: str = ""
+    y_format: str = "General"
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    logarithmic: bool = False
+    size: tuple[float, float] = (30.0, 13.0)
+
+
+@dataclass(slots=True)
+class Sheet:
+    """One sheet of the plan."""
+
+    title: str
+    cells: dict[tuple[int, int], Cell] = field(default_factory=dict)
+    widths: dict[int, float] = field(default_factory=dict)
+    freeze: str | None = None
+    folded_columns: tuple[int, int] | None = None
+    title_rows: tuple[int, int] | None = None
+    validations: list[Validation] = field(default_factory=list)
+    highlights: list[Highlight] = field(default_factory=list)
+    charts: list[Chart] = field(default_factory=list)
+    heights: dict[int, float] = field(default_factory=dict)
+    pages_tall: int = 0
+
+    def put(
+        self,
+        row: int,
+        column: int,
+        content: Formula | Value,
+        style: str = "text",
+        number_format: str | None = None,
+        link: str | None = None,
+    ) -> None:
+        """Place one cell."""
+        self.cells[row, column] = Cell(content, style, number_format, link)
+
+    def put_row(self, row: int, column: int, contents: Sequence[Formula | Value], style: str = "text") -> None:
+        """Place cells of one style side by side."""
+        for offset, content in enumerate(contents):
+            self.put(row, column + offset, content, style)
+
+    def address(self, row: int, column: int) -> str:
+        """The absolute address of a cell for formulas on any sheet."""
+        return f"{quoted(self.title)}!${letter(column)}${row}"
+
+    def range(self, first: tuple[int, int], last: tuple[int, int]) -> str:
+        """The absolute address of a rectangle for formulas on any sheet."""
+        return f"{self.address(*first)}:${letter(last[1])}${last[0]}"
+
+
+def quoted(title: str) -> str:
+    """A sheet title as formulas write it; titles of letters and digits alone need no quotes."""
+    return title if title.isalpha() else f"'{title}'"
+
+
+@dataclass(slots=True)
+class Plan:
+    """A whole workbook: its sheets in reading order and the facts that its properties carry."""
+
+    title: str
+    description: str
+    sheets: list[Sheet]
+    protect: bool = False

@@ -1,0 +1,194 @@
+"""Writes a plan as an .xlsx file. Knows openpyxl, and nothing of quantities or layout."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from copy import copy
+from datetime import datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from openpyxl import Workbook
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+from openpyxl.formatting.rule import FormulaRule
+from openpyxl.styles import Alignment, Border, Font, NamedStyle, PatternFill, Protection, Side
+from openpyxl.worksheet.datavalidation import DataValidation
+from openpyxl.worksheet.hyperlink import Hyperlink
+
+from pyxl.errors import UserError
+from pyxl.plan import Cell, Formula, Plan, Sheet, letter, quoted
+from pyxl.stored_values import with_stored_values
+from pyxl.style import FONT, STYLES, Style
+
+FIXED_DATE = datetime(2000, 1, 1)
+GENERATOR = "solbook"
+EXCEL_TEXT_LIMIT = 32767
+
+
+def _fill(color: str) -> PatternFill:
+    return PatternFill("solid", start_color=color, end_color=color)
+
+
+def _named_style(name: str, style: Style) -> NamedStyle:
+    side = Side("thin", color="BFBFBF")
+    return NamedStyle(
+        f"solbook {name}",
+        font=Font(name=FONT, size=style.size, bold=style.bold, italic=style.italic, color=style.color),
+        fill=_fill(style.fill) if style.fill else PatternFill(),
+        border=Border(side, side, side, side) if style.border else Border(),
+        alignment=Alignment(horizontal=style.align, vertical="top" if style.wrap else "center", wrap_text=style.wrap),
+        protection=Protection(locked=not style.unlocked),
+    )
+
+
+class _Stamps:
+    """Style arrays by role and number format, made once: setting styles cell by cell is what costs time."""
+
+    def __init__(self, workbook: Workbook) -> None:
+        self._workbook = workbook
+        self._cell = workbook.active.cell(1, 1)  # type: ignore[union-attr]
+        self._arrays: dict[tuple[str, str | None], Any] = {}
+        for name, style in STYLES.items():
+            workbook.add_named_style(_named_style(name, style))
+
+    def array(self, style: str, number_format: str | None) -> Any:
+        key = style, number_format
+        if key not in self._arrays:
+            self._cell.style = f"solbook {style}"
+            if number_format:
+                self._cell.number_format = number_format
+            self._arrays[key] = copy(self._cell._style)
+        return self._arrays[key]
+
+
+def _write_cell(worksheet: Any, row: int, column: int, cell: Cell, stamps: _Stamps) -> None:
+    target = worksheet.cell(row, column)
+    content = cell.content
+    if isinstance(content, Formula):
+        target.value = f"={content.text}"
+    elif isinstance(content, str):
+        target.value = ILLEGAL_CHARACTERS_RE.sub("", content)[:EXCEL_TEXT_LIMIT]
+        target.data_type = "s"  # a text that starts with = is still a text
+    else:
+        target.value = content
+    target._style = copy(stamps.array(cell.style, cell.number_format))
+    if cell.link:
+        target.hyperlink = Hyperlink(ref=target.coordinate, location=f"{quoted(cell.link)}!A1")
+
+
+def _write_sheet(worksheet: Any, sheet: Sheet, stamps: _Stamps, *, protect: bool) -> None:
+    for (row, column), cell in sheet.cells.items():
+        _write_cell(worksheet, row, column, cell, stamps)
+    for column, width in sheet.widths.items():
+        worksheet.column_dimensions[letter(column)].width = width
+    for row, height in sheet.heights.items():
+        worksheet.row_dimensions[row].height = height
+    if sheet.folded_columns:
+        first, last = sheet.folded_columns
+        worksheet.column_dimensions.group(letter(first), letter(last), outline_level=1, hidden=False)
+        for column in range(first, last + 1):
+            worksheet.column_dimensions[letter(column)].width = sheet.widths.get(column, 20)
+    worksheet.freeze_panes = sheet.freeze
+    worksheet.sheet_view.showGridLines = False
+    worksheet.sheet_view.zoomScale = 90
+    _validate(worksheet, sheet)
+    _highlight(worksheet, sheet)
+    if sheet.charts:
+        from pyxl.charts import native
+
+        for chart in sheet.charts:
+            worksheet.add_chart(native(chart), chart.anchor)
+    worksheet.page_setup.orientation = "landscape"
+    worksheet.page_setup.paperSize = worksheet.PAPERSIZE_A3
+    worksheet.page_setup.fitToWidth = 1
+    worksheet.page_setup.fitToHeight = sheet.pages_tall
+    worksheet.sheet_properties.pageSetUpPr.fitToPage = True
+    if sheet.title_rows:
+        worksheet.print_title_rows = f"{sheet.title_rows[0]}:{sheet.title_rows[1]}"
+    worksheet.oddFooter.left.text = "&A"
+    worksheet.oddFooter.right.text = "&P / &N"
+    if protect:
+        worksheet.protection.sheet = True
+        worksheet.protection.formatColumns = False
+        worksheet.protection.formatRows = False
+
+
+def _validate(worksheet: Any, sheet: Sheet) -> None:
+    for rule in sheet.validations:
+        if rule.allowed:
+            validation = DataValidation("list", formula1=f"={rule.allowed}", allow_blank=True)
+            validation.error = "Choose a name from the list; a new choice is a new row on its sheet."
+        else:
+            validation = DataValidation("decimal", operator="greaterThanOrEqual", formula1="0", allow_blank=True)
+            validation.error = "A number from 0 in the base unit that column C shows."
+        validation.errorTitle = "Not a possible value"
+        validation.promptTitle = rule.prompt_title[:32]
+        validation.prompt = rule.prompt[:250]
+        validation.showErrorMessage = validation.showInputMessage = True
+        validation.add(rule.cells)
+        worksheet.add_data_validation(validation)
+
+
+def _highlight(worksheet: Any, sheet: Sheet) -> None:
+    for rule in sheet.highlights:
+        style = STYLES[rule.style]
+        worksheet.conditional_formatting.add(
+            rule.cells,
+            FormulaRule(
+                formula=[rule.condition],
+                font=Font(color=style.color, bold=style.bold),
+                fill=PatternFill(bgColor=style.fill, fill_type="solid"),
+            ),
+        )
+
+
+def workbook_bytes(plan: Plan) -> bytes:
+    """The whole file. Equal plans give equal bytes: no time, path or user name enters it."""
+    workbook = Workbook()
+    stamps = _Stamps(workbook)
+    scratch = workbook.active
+    for sheet in plan.sheets:
+        _write_sheet(workbook.create_sheet(sheet.title), sheet, stamps, protect=plan.protect)
+    workbook.remove(scratch)  # type: ignore[arg-type]
+    workbook.active = 0
+    properties = workbook.properties
+    properties.title, properties.description, properties.creator = plan.title, plan.description, GENERATOR
+    properties.created = properties.modified = FIXED_DATE
+    workbook.calculation.fullCalcOnLoad = True
+    buffer = BytesIO()
+    workbook.save(buffer)
+    values = {
+        f"xl/worksheets/sheet{number}.xml": {
+            f"{letter(column)}{row}": cell.content.value
+            for (row, column), cell in sheet.cells.items()
+            if isinstance(cell.content, Formula)
+        }
+        for number, sheet in enumerate(plan.sheets, start=1)
+    }
+    return with_stored_values(buffer.getvalue(), values)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all. Raises `UserError` where it cannot be written."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}; choose another folder with -o") from None
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,96 @@
+"""What the workbook says of itself: purpose, limits, how to read it, and corrections to its source article."""
+
+PURPOSE = "Which parallelisation strategy does a large model need on a cluster, and why: as live formulas."
+
+HOW_TO_READ = (
+    "Each time is the least that the resource can take for one optimizer step, were it always busy at its ceiling. "
+    "With perfect overlap the busiest resource sets the step time: that is the speed of light of the strategy.",
+    "Bound by: the busiest resource. Compute includes the pipeline's bubble. Communication / compute above 1: "
+    "devices wait for the network. Break-even: the value at which scale-out traffic takes exactly as long as compute.",
+    "To ask \"what if\", change a yellow cell of the sheet Analysis, or copy a column into the next free one. "
+    "Every number here follows.",
+)
+
+FACTS = (
+    ("Made by", "solbook 0.1.0, from definitions in Python: each formula here and the Python engine are one definition."),
+    (
+        "What it computes",
+        "FLOPs, bytes and speed-of-light times of one optimizer step per strategy, memory per device, and what follows "
+        "for the training run. All cells hold base units: byte, second, FLOP; GB and TFLOP/s are number formats only. "
+        "GB is 1e9 byte, GiB is 2^30 byte. Bandwidth is per device and direction, peaks are dense.",
+    ),
+    (
+        "What it leaves out",
+        "Latency, congestion, stragglers, uneven routing of tokens, uneven compute of stages, kernels other than matrix "
+        "multiplications, allocator fragmentation, communication buffers, checkpointing and failures. Times are lower "
+        "bounds: no real run is faster, most are slower.",
+    ),
+    (
+        "Typing over a cell",
+        "An input (yellow) is yours. A look-up (green text) may be typed over, it then turns orange; copy the "
+        "neighbour's cell to bring the look-up back. A calculation that was typed over turns red.",
+    ),
+    (
+        "Checking it",
+        "`solbook verify FILE` recalculates the file and compares every quantity with the Python engine.",
+    ),
+)
+
+SHEETS = {
+    "Summary": "One line per strategy, the answer and two charts",
+    "Analysis": "The model: one row per quantity, one column per strategy",
+    "Roofline": "Matrix multiplications of one chosen strategy under their roofs",
+    "Stages": "Pipeline stages of one chosen strategy",
+    "Hardware": "Devices and their rates, each with its source",
+    "Models": "Models and their configurations",
+    "Choices": "Tables behind the drop-downs",
+    "Constants": "Numbers of the field",
+    "Checks": "What must hold, and the master check",
+    "Formulas": "Every formula once, in words and in Excel",
+    "Sources": "Every source and what rests on it",
+    "About": "This sheet",
+}
+
+CORRECTIONS = (
+    (
+        "2048 nodes",
+        "The article speaks of 2048 nodes. The cluster has 2048 H800 GPUs in 256 nodes of 8. "
+        "Source: DeepSeek-V3 report, arXiv 2412.19437, sections 1 and 3.1",
+    ),
+    (
+        "BF16 758 TFLOP/s on H800",
+        "The rate was measured on an H100 SXM5 (HuggingFace Smol Training Playbook, 757.7 at the best of five shapes). "
+        "H800 and H100 SXM5 share the 989 TFLOP/s peak, so it is a fair transfer, but a transfer.",
+    ),
+    (
+        "FP8 1460 TFLOP/s, 73.6 %",
+        "Measured with torch._scaled_mm at one shape (1456.6); right against the dense peak of 1979. Transformer Engine "
+        "reached 547 to 1121 in the same table, DeepSeek's block-scaled DeepGEMM 1009 to 1520 on H800.",
+    ),
+    (
+        "InfiniBand 50 GB/s achieved",
+        "50 GB/s is the line rate of a 400 Gbit/s NIC. DeepSeek itself plans with 40 GB/s (arXiv 2505.09343, section "
+        "4.3); 46 to 49 are measured elsewhere. Type 40E+09 over scale_out_measured to see its effect.",
+    ),
+    (
+        "NVLink 160 of 200 GB/s",
+        "Confirmed: H800's NVLink is cut to 200 GB/s per direction, of which about 160 are achievable. "
+        "Source: DeepSeek-V3 report, section 3.2.2; arXiv 2505.09343, section 4.3",
+    ),
+    (
+        "Multi-token prediction left out",
+        "Consistent with the published measurement: 385 (causal) and 432 (full square) TFLOP/s per device are "
+        "reproduced by the main model alone. Switch multi_token_prediction on to include it.",
+    ),
+    (
+        "ZeRO-3 is bound by InfiniBand",
+        "True of the flat bandwidth model, by a factor of about ten. If each byte enters a node once, InfiniBand is "
+        "close to break-even and H800's NVLink binds instead. The workbook shows both.",
+    ),
+)
+
+CORRECTION_SOURCES = (
+    ("DeepSeek-V3 report, arXiv 2412.19437, sections 1, 3.1 and 3.2.2", "About: corrections"),
+    ("Insights into DeepSeek-V3, ISCA 2025, arXiv 2505.09343, section 4.3", "About: corrections"),
+    ("HuggingFace Smol Training Playbook, infrastructure chapter", "About: corrections"),
+)

@@ -1,0 +1,315 @@
+"""The catalogue: models, hardware and choices, read from the template files that a user edits.
+
+    templates/models/*.json      fields of a Hugging Face config.json, and their source
+    templates/hardware/*.toml    one table per number, with unit, kind, source and date
+    templates/choices.toml       [Table."row"] with numeric columns and a source
+
+Every table has the columns that the analysis looks up. A number that is not known is None.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pyxl.errors import UserError
+from pyxl.naming import check_name
+from workbook.analysis import analysis
+from workbook.huggingface import model_fields
+
+MODELS = "Models"
+HARDWARE = "Hardware"
+KINDS = ("datasheet", "measured", "assumed", "secondary")
+LARGEST_FILE = 10_000_000
+LARGEST_NUMBER = 1e30
+
+Parse = Callable[[str], Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows that a drop-down offers. Each row has its `name` and a value for every column, None if unknown.
+
+    `sources` says where a value is from, by row name and column; the column "name" stands for the whole row.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: list[dict[str, Any]]
+    sources: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        seen: dict[str, str] = {}
+        for row in self.rows:
+            other = seen.setdefault(row["name"].lower(), row["name"])
+            if other is not row["name"]:
+                raise UserError(f"{self.name} has two rows named '{row['name']}': give each its own name")
+
+    def joined(self, other: Table) -> Table:
+        """This table and the rows of another. Raises `UserError` where two different rows share a name."""
+        rows = [row for row in other.rows if row not in self.rows]
+        return Table(self.name, self.columns, [*self.rows, *rows], self.sources | other.sources)
+
+
+def columns(tables: Iterable[Table]) -> dict[str, tuple[Any, ...]]:
+    """The columns of the tables by key ("Models.hidden_size"), as `Model.compute` takes them."""
+    return {
+        f"{table.name}.{column}": tuple(row[column] for row in table.rows)
+        for table in tables
+        for column in ("name", *table.columns)
+    }
+
+
+@lru_cache(maxsize=1)
+def table_columns() -> dict[str, dict[str, str]]:
+    """The columns that the analysis looks up, by table, each with its unit."""
+    units: dict[str, dict[str, str]] = {}
+    for column in analysis.columns.values():
+        if column.name != "name":
+            units.setdefault(column.table, {})[column.name] = column.unit
+    return units
+
+
+def templates_directory() -> Path:
+    """Where the templates are: beside the packages in a checkout, inside `workbook` when installed."""
+    package = Path(__file__).resolve().parent
+    for directory in (package / "templates", package.parent / "templates"):
+        if (directory / "choices.toml").is_file():
+            return directory
+    raise UserError(f"no templates found beside {package}: install solbook again")
+
+
+def _read(path: Path, parse: Parse, language: str) -> dict[str, Any]:
+    """The mapping in a file. Raises `UserError` where it cannot be read or parsed or is no mapping."""
+    if path.is_dir():
+        example = "config.json" if language == "JSON" else "hardware.toml"
+        raise UserError(f"{path} is a directory: give the file in it, such as {path / example}")
+    try:
+        if os.path.getsize(path) > LARGEST_FILE:
+            raise UserError(f"{path} is too large for a {language} template: give the configuration, not the weights")
+        content = parse(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text: save it as {language} in UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        problem = "it is nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
+        raise UserError(f"{path} is not {language}: {problem}") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path} holds no fields: it has to be one {language} object")
+    return content
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    return _read(path, json.loads, "JSON")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    return _read(path, tomllib.loads, "TOML")
+
+
+def _close(word: str, words: Iterable[str]) -> str:
+    """What to say about a name that is none of `words`: close ones, then all."""
+    known = {known.lower(): known for known in words}
+    close = [f"'{known[name]}'" for name in difflib.get_close_matches(word.lower(), known, cutoff=0.5)]
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    return f"{hint}there are: {', '.join(known.values())}"
+
+
+def _text(fields: Mapping[str, Any], key: str, place: str) -> str:
+    """An optional text. Raises `UserError` if it is something else."""
+    value = fields.get(key, "")
+    if not isinstance(value, str):
+        raise UserError(f"{place}: {key} is {value!r}: write it as text in quotes")
+    return " ".join(value.split())
+
+
+def _number(value: object, place: str) -> int | float:
+    """A finite number. Raises `UserError` for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_NUMBER:
+        raise UserError(f"{place} is {value!r}: write a finite number, without quotes")
+    return value
+
+
+# Models
+
+
+def _model_name(path: Path, config: Mapping[str, object]) -> str:
+    """The first name that a row may have: `_name_or_path`, the file's, or its directory's for a config.json."""
+    own = config.get("_name_or_path")
+    candidates = [Path(own).name] if isinstance(own, str) else []
+    candidates.append(path.resolve().parent.name if path.stem.lower() == "config" else path.stem)
+    for candidate in candidates[:-1]:
+        try:
+            return check_name(candidate, "model", word="model")
+        except UserError:
+            continue
+    return check_name(candidates[-1], f"model in {path} (rename the file or its directory)", word="model")
+
+
+def _model_table(paths: Iterable[Path]) -> Table:
+    rows: list[dict[str, Any]] = []
+    sources: dict[tuple[str, str], str] = {}
+    for path in paths:
+        config = _read_json(path)
+        name = _model_name(path, config)
+        rows.append({"name": name, **model_fields(config, str(path))})
+        sources[name, "name"] = _text(config, "source", str(path)) or path.name
+    return Table(MODELS, tuple(table_columns()[MODELS]), rows, sources)
+
+
+def _templates(kind: str, suffix: str) -> dict[str, Path]:
+    return {path.stem: path for path in sorted((templates_directory() / kind).glob(f"*{suffix}"))}
+
+
+def models() -> Table:
+    """All models that come as templates."""
+    return _model_table(_templates("models", ".json").values())
+
+
+def model(reference: str | os.PathLike[str]) -> Table:
+    """One model as a table of one row: a template by its name, or the path of a config.json.
+
+    Raises `UserError` where there is none such, or where the model is not supported.
+    """
+    named = {name.lower(): path for name, path in _templates("models", ".json").items()}
+    path = named.get(os.fspath(reference).lower()) or Path(reference)
+    if not os.path.exists(path):
+        raise UserError(_missing("model", os.fspath(reference), (path.stem for path in named.values()), "config.json"))
+    return _model_table([path])
+
+
+# Hardware
+
+
+def _quantity(fields: object, unit: str, place: str) -> tuple[int | float, str]:
+    """The value of one number in its base unit, and its provenance. Raises `UserError` for what is wrong."""
+    if not isinstance(fields, dict):
+        raise UserError(f"{place} is {fields!r}: make it a table with value, unit, kind and source")
+    known = ("value", "unit", "kind", "source", "date")
+    for key in fields:
+        if key not in known:
+            raise UserError(f"{place} has no field {key!r}: {_close(key, known)}")
+    for key in known[:-1]:
+        if fields.get(key, "") == "":
+            raise UserError(f"{place} has no {key}: every number needs {', '.join(known[:-1])}")
+    value = _number(fields["value"], f"{place}: value")
+    if value <= 0:
+        raise UserError(f"{place}: value is {value!r}: write a positive number, or leave out what is not known")
+    written = _text(fields, "unit", place)
+    if written != unit:
+        value = _converted(value, written, unit, place)
+    if unit == "device" and value != int(value):
+        raise UserError(f"{place}: value is {value!r}: write a whole number of devices")
+    kind = _text(fields, "kind", place)
+    if kind not in KINDS:
+        raise UserError(f"{place}: kind is {kind!r}: {_close(kind, KINDS)}")
+    date = str(fields.get("date", ""))
+    return value, f"{kind}: {_text(fields, 'source', place)}" + (f", {date}" if date else "")
+
+
+def _converted(value: float, written: str, unit: str, place: str) -> float:
+    from pyxl.readings.unit import UnitError, convert  # units are slow to load and templates rarely need them
+
+    try:
+        return convert(f"{value!r} {written}", unit)
+    except UnitError as error:
+        raise UserError(f"{place}: unit {written!r} does not fit: write the number in {unit}") from error
+
+
+def _hardware_row(path: Path) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
+    fields, units = _read_toml(path), table_columns()[HARDWARE]
+    known = ("name", "vendor", "status", *units)
+    for key in fields:
+        if key not in known:
+            raise UserError(f"{path}: hardware has no field {key!r}: {_close(key, known)}")
+    name = check_name(fields.get("name"), f"hardware in {path}")
+    row: dict[str, Any] = {"name": name, **dict.fromkeys(units)}
+    sources = {(name, "name"): ", ".join(filter(None, (_text(fields, key, str(path)) for key in ("vendor", "status"))))}
+    for key, unit in units.items():
+        if key in fields:
+            row[key], sources[name, key] = _quantity(fields[key], unit, f"{path}: [{key}]")
+    return row, sources
+
+
+def _hardware_table(paths: Iterable[Path]) -> Table:
+    rows: list[dict[str, Any]] = []
+    sources: dict[tuple[str, str], str] = {}
+    for path in paths:
+        row, provenance = _hardware_row(path)
+        rows.append(row)
+        sources |= provenance
+    return Table(HARDWARE, tuple(table_columns()[HARDWARE]), rows, sources)
+
+
+def hardware() -> Table:
+    """All devices that come as templates."""
+    return _hardware_table(_templates("hardware", ".toml").values())
+
+
+def hardware_device(reference: str | os.PathLike[str]) -> Table:
+    """One device as a table of one row: a template by its file's or its own name, or the path of a TOML file.
+
+    Raises `UserError` where there is none such, or where the file is not right.
+    """
+    text, templates = os.fspath(reference), _templates("hardware", ".toml")
+    named = {name.lower(): path for name, path in templates.items()}
+    if text.lower() in named or os.path.exists(text):
+        return _hardware_table([named.get(text.lower()) or Path(text)])
+    table = hardware()
+    for row in table.rows:
+        if row["name"].lower() == text.lower():
+            sources = {key: source for key, source in table.sources.items() if key[0] == row["name"]}
+            return Table(HARDWARE, table.columns, [row], sources)
+    raise UserError(_missing("hardware", text, (row["name"] for row in table.rows), "TOML file"))
+
+
+def _missing(what: str, reference: str, names: Iterable[str], file: str) -> str:
+    return f"no {what} {reference!r}: {_close(reference, names)}; or give the path of a {file}"
+
+
+# Choices
+
+
+def choices() -> dict[str, Table]:
+    """The choice tables by name. Raises `UserError` where a row lacks a column, or has one too many."""
+    return choices_from(templates_directory() / "choices.toml")
+
+
+def choices_from(path: Path) -> dict[str, Table]:
+    """The choice tables of a file."""
+    content = _read_toml(path)
+    expected = {name: units for name, units in table_columns().items() if name not in (MODELS, HARDWARE)}
+    for name in content:
+        if name not in expected:
+            raise UserError(f"{path}: no table {name!r}: {_close(name, expected)}")
+    tables = {}
+    for name, units in expected.items():
+        if not isinstance(content.get(name), dict) or not content[name]:
+            raise UserError(f'{path}: table {name} has no rows: add one, as in [{name}."row name"]')
+        rows = [
+            _choice(fields, row, tuple(units), f'{path}: [{name}."{row}"]') for row, fields in content[name].items()
+        ]
+        sources = {(row, "name"): _text(fields, "source", row) for row, fields in content[name].items()}
+        tables[name] = Table(name, tuple(units), rows, sources)
+    return tables
+
+
+def _choice(fields: object, name: str, columns: tuple[str, ...], place: str) -> dict[str, Any]:
+    if not isinstance(fields, dict):
+        raise UserError(f"{place} is {fields!r}: make it a table with {', '.join(columns)}")
+    check_name(name, place, may_be_address=True)
+    for key in fields:
+        if key not in (*columns, "source"):
+            raise UserError(f"{place} has no column {key!r}: {_close(key, columns)}")
+    for key in columns:
+        if key not in fields:
+            raise UserError(f"{place} lacks {key}: every row needs {', '.join(columns)}")
+    return {"name": name} | {key: _number(fields[key], f"{place}: {key}") for key in columns}

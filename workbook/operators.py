@@ -1,0 +1,197 @@
+"""Operators: the matrix multiplications of one forward micro-batch on one rank, for the roofline chart.
+
+Each multiplies an M x K input with a K x N weight, `count` times over all layers; tensor parallelism splits N or
+K. Their FLOPs are a second route to the analysis' total, which the sheet Checks compares.
+"""
+
+from pyxl.operations import least, where
+from pyxl.rows import RowModel
+from workbook.analysis import analysis
+
+operators = RowModel(analysis)
+operators.section("Operators")
+
+operators.input("m", "token", "M", None, "Rows: tokens that the weight is multiplied with at once.")
+operators.input("n", "1", "N", None, "Columns of the weight on this rank; keys per query for attention.")
+operators.input("k", "1", "K", None, "Inner dimension on this rank; width of its heads for attention.")
+operators.input("count", "1", "Count", None, "Times per micro-batch, over all layers.")
+operators.input("uses_linear_precision", "1", "Linear precision", None, "1 where the precision recipe's linear format applies, 0 for BF16.")
+operators.input("has_weight", "1", "Has a weight", None, "1 for a weight matrix, 0 for attention, whose operands are activations.")
+
+
+@operators.quantity("FLOP/s", "Compute ceiling")
+def rate(uses_linear_precision, linear_ceiling, bf16_ceiling):
+    """Rate of the operator's precision."""
+    return where(uses_linear_precision == 1, linear_ceiling, bf16_ceiling)
+
+
+@operators.quantity("FLOP", "FLOPs, once")
+def flops(flops_per_multiply_add, m, n, k):
+    """A multiply-add per row, column and inner element."""
+    return flops_per_multiply_add * m * n * k
+
+
+@operators.quantity("byte", "Weight bytes, once")
+def weight_bytes_read(has_weight, n, k, weight_bytes):
+    """The weight is read once."""
+    return has_weight * n * k * weight_bytes
+
+
+@operators.quantity("byte", "Activation bytes, once")
+def activation_bytes_moved(m, k, uses_linear_precision, linear_input_bytes, activation_bytes, has_weight, n):
+    """Input read once and output written once. Fused attention reads queries, keys and values, and writes its output:
+    twice the heads' width.
+    """
+    return m * k * where(uses_linear_precision == 1, linear_input_bytes, activation_bytes) + m * activation_bytes * where(
+        has_weight == 1, n, k
+    )
+
+
+@operators.quantity("FLOP/byte", "Intensity", number_format="#,##0.0")
+def intensity(flops, weight_bytes_read, activation_bytes_moved, memory_capacity):
+    """FLOPs per byte of HBM traffic, each operand moved once; 0 for an operator that the model does not have."""
+    return flops / where(activation_bytes_moved > 0, weight_bytes_read + activation_bytes_moved, memory_capacity)
+
+
+@operators.quantity("FLOP/s", "Attainable")
+def attainable(rate, intensity, hbm_ceiling):
+    """The roof above the operator: its compute ceiling, or what HBM feeds at its intensity."""
+    return least(rate, intensity * hbm_ceiling)
+
+
+@operators.quantity("FLOP", "FLOPs, all layers")
+def total_flops(flops, count):
+    """FLOPs of the micro-batch's forward pass on this rank, were it to run all layers."""
+    return flops * count
+
+
+@operators.quantity("s", "Time, all layers")
+def time(total_flops, attainable, rate):
+    """Time at the roof."""
+    return total_flops / where(attainable > 0, attainable, rate)
+
+
+@operators.quantity("text", "Bound by")
+def operator_bound(attainable, rate):
+    """Which roof the operator is under."""
+    return where(attainable < rate, "HBM", "compute")
+
+
+def tokens(microbatch_tokens):
+    return microbatch_tokens
+
+
+def hidden(hidden_size):
+    return hidden_size
+
+
+def attention_layers(num_hidden_layers, num_prediction_layers):
+    return num_hidden_layers + num_prediction_layers
+
+
+def dense_layers(num_dense_layers):
+    return num_dense_layers
+
+
+def moe_layers(num_moe_layers, num_prediction_layers):
+    return num_moe_layers + num_prediction_layers
+
+
+def expert_rows(microbatch_tokens, expert_parallel_size, num_experts_per_tok, n_routed_experts):
+    return (
+        microbatch_tokens * expert_parallel_size * num_experts_per_tok / where(n_routed_experts > 0, n_routed_experts, 1)
+    )
+
+
+def local_experts(num_moe_layers, num_prediction_layers, n_routed_experts, expert_parallel_size):
+    return (num_moe_layers + num_prediction_layers) * n_routed_experts / expert_parallel_size
+
+
+LINEAR = {"uses_linear_precision": 1, "has_weight": 1}
+BF16 = {"uses_linear_precision": 0, "has_weight": 1}
+
+operators.row(
+    "Query down", **LINEAR, m=tokens, k=hidden, count=attention_layers,
+    n=lambda q_lora_rank, tensor_parallel_size: q_lora_rank / tensor_parallel_size,
+)
+operators.row(
+    "Query up", **LINEAR, m=tokens, count=attention_layers,
+    k=lambda query_input_width: query_input_width,
+    n=lambda num_attention_heads, query_head_dim, tensor_parallel_size: (
+        num_attention_heads * query_head_dim / tensor_parallel_size
+    ),
+)
+operators.row(
+    "Key-value down", **LINEAR, m=tokens, k=hidden, count=attention_layers,
+    n=lambda latent_attention, kv_lora_rank, qk_rope_head_dim, tensor_parallel_size: (
+        latent_attention * (kv_lora_rank + qk_rope_head_dim) / tensor_parallel_size
+    ),
+)
+operators.row(
+    "Key-value up", **LINEAR, m=tokens, count=attention_layers,
+    k=lambda latent_attention, kv_lora_rank, hidden_size: where(latent_attention == 1, kv_lora_rank, hidden_size),
+    n=lambda key_value_up_parameters, latent_attention, kv_lora_rank, hidden_size, tensor_parallel_size: (
+        key_value_up_parameters / where(latent_attention == 1, kv_lora_rank, hidden_size) / tensor_parallel_size
+    ),
+)
+operators.row(
+    "Attention core", uses_linear_precision=0, has_weight=0, m=tokens, count=attention_layers,
+    k=lambda num_attention_heads, query_head_dim, value_head_dim, tensor_parallel_size: (
+        num_attention_heads * (query_head_dim + value_head_dim) / tensor_parallel_size
+    ),
+    n=lambda attended_keys_causal, num_hidden_layers, num_prediction_layers: (
+        attended_keys_causal / (num_hidden_layers + num_prediction_layers)
+    ),
+)
+operators.row(
+    "Attention output", **LINEAR, m=tokens, n=hidden, count=attention_layers,
+    k=lambda num_attention_heads, value_head_dim, tensor_parallel_size: (
+        num_attention_heads * value_head_dim / tensor_parallel_size
+    ),
+)
+operators.row(
+    "Dense MLP in", **LINEAR, m=tokens, k=hidden, count=dense_layers,
+    n=lambda mlp_matrices, intermediate_size, tensor_parallel_size: (
+        (mlp_matrices - 1) * intermediate_size / tensor_parallel_size
+    ),
+)
+operators.row(
+    "Dense MLP out", **LINEAR, m=tokens, n=hidden, count=dense_layers,
+    k=lambda intermediate_size, tensor_parallel_size: intermediate_size / tensor_parallel_size,
+)
+operators.row("Router", **BF16, m=tokens, k=hidden, count=moe_layers,
+    n=lambda n_routed_experts, tensor_parallel_size: n_routed_experts / tensor_parallel_size,
+)
+operators.row(
+    "Expert in", **LINEAR, m=expert_rows, k=hidden, count=local_experts,
+    n=lambda mlp_matrices, moe_intermediate_size, tensor_parallel_size: (
+        (mlp_matrices - 1) * moe_intermediate_size / tensor_parallel_size
+    ),
+)
+operators.row(
+    "Expert out", **LINEAR, m=expert_rows, n=hidden, count=local_experts,
+    k=lambda moe_intermediate_size, tensor_parallel_size: moe_intermediate_size / tensor_parallel_size,
+)
+operators.row(
+    "Shared expert in", **LINEAR, m=tokens, k=hidden, count=moe_layers,
+    n=lambda mlp_matrices, shared_expert_intermediate_size, tensor_parallel_size: (
+        (mlp_matrices - 1) * shared_expert_intermediate_size / tensor_parallel_size
+    ),
+)
+operators.row(
+    "Shared expert out", **LINEAR, m=tokens, n=hidden, count=moe_layers,
+    k=lambda shared_expert_intermediate_size, tensor_parallel_size: (
+        shared_expert_intermediate_size / tensor_parallel_size
+    ),
+)
+operators.row(
+    "Prediction projection", **LINEAR, m=tokens, n=hidden,
+    k=lambda hidden_size, tensor_parallel_size: 2 * hidden_size / tensor_parallel_size,
+    count=lambda num_prediction_layers: num_prediction_layers,
+)
+operators.row(
+    "Output head", **BF16, m=tokens, k=hidden,
+    n=lambda vocab_size, tensor_parallel_size: vocab_size / tensor_parallel_size,
+    count=lambda num_prediction_layers: 1 + num_prediction_layers,
+)
+operators.close(also=("forward_flops_per_token",))

@@ -1,0 +1,235 @@
+"""Studies: which strategies to compare, on which model and hardware, read from a file that a user edits.
+
+A study file is TOML: `title`, `description`, a table [common] of inputs that all strategies share and one
+table [strategies."NAME"] per strategy. Keys are the inputs of the analysis, or look-ups to override.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pyxl.errors import UserError
+from pyxl.naming import check_name
+from pyxl.quantity import Failure, Kind, Quantity
+from workbook import catalogue
+from workbook.analysis import analysis
+from workbook.catalogue import Table
+
+DEFAULT = "deepseek-v3-h800"
+HUGE = 1e18
+SETTABLE = (Kind.INPUT, Kind.LOOKUP, Kind.CONSTANT)
+MAY_BE_NEGATIVE = ("bubble_weight_gradient",)
+MAY_BE_ZERO = (Kind.LOOKUP,)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study ready to compute: strategies by name with their inputs, the tables, and constants that were changed."""
+
+    title: str
+    description: str
+    strategies: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, Table]
+    constants: Mapping[str, Any]
+
+    @cached_property
+    def columns(self) -> dict[str, tuple[Any, ...]]:
+        """Every table column by key, as `Model.compute` takes them."""
+        return catalogue.columns(self.tables.values())
+
+    @cached_property
+    def values(self) -> dict[str, dict[str, Any]]:
+        """Every quantity of every strategy."""
+        return {
+            name: analysis.compute({**self.constants, **inputs}, self.columns)
+            for name, inputs in self.strategies.items()
+        }
+
+    def require_valid(self) -> None:
+        """Raise `UserError` for the first strategy that cannot be computed or fails a check, naming it and why."""
+        for name, values in self.values.items():
+            for check in analysis.series["checks"]:
+                if values[check] != "OK":
+                    reason = values[check].reason if isinstance(values[check], Failure) else values[check]
+                    raise UserError(f"strategy '{name}': {reason}")
+            for key, value in values.items():
+                if isinstance(value, Failure):
+                    raise UserError(f"strategy '{name}': {key} cannot be computed: {value.reason}")
+                if isinstance(value, float) and not math.isfinite(value):
+                    raise UserError(f"strategy '{name}': {key} is not a finite number: check the inputs for huge values")
+
+
+def names() -> list[str]:
+    """The studies that come as templates."""
+    return sorted(path.stem for path in (catalogue.templates_directory() / "studies").glob("*.toml"))
+
+
+def _path(reference: str) -> Path:
+    shipped = catalogue.templates_directory() / "studies" / f"{reference}.toml"
+    if "/" not in reference and shipped.is_file():
+        return shipped
+    path = Path(reference)
+    if not path.exists():
+        close = difflib.get_close_matches(reference, names(), n=1)
+        hint = f"did you mean '{close[0]}'? " if close else ""
+        raise UserError(f"no study '{reference}': {hint}give a name ({', '.join(names())}) or the path of a study file")
+    return path
+
+
+def _read(path: Path) -> Any:
+    from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+    class StudyFile(BaseModel):
+        model_config = ConfigDict(extra="forbid", strict=True)
+        title: str = Field(min_length=1, max_length=200)
+        description: str = ""
+        common: dict[str, Any] = {}
+        strategies: dict[str, dict[str, Any]] = Field(min_length=1)
+
+    if path.is_dir():
+        raise UserError(f"{path} is a directory: give the study file in it")
+    try:
+        return StudyFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text: save it as TOML in UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path} is not TOML: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        if first["type"] == "extra_forbidden":
+            raise UserError(
+                f"{path}: unknown field '{where}': a study has title, description, [common] and [strategies.\"NAME\"]"
+            ) from error
+        raise UserError(f"{path}: {where}: {first['msg'][0].lower()}{first['msg'][1:]}") from error
+
+
+def load(
+    reference: str = DEFAULT,
+    hardware: str | None = None,
+    model: str | None = None,
+    settings: Sequence[str] = (),
+) -> Study:
+    """A study by name or path, with its hardware, its model and single inputs (NAME=VALUE) changed.
+
+    Raises `UserError` for anything unknown, misspelt or out of range, naming file, strategy and field.
+    """
+    path = _path(reference)
+    content = _read(path)
+    tables = {table.name: table for table in (catalogue.models(), catalogue.hardware(), *catalogue.choices().values())}
+    changes: dict[str, Any] = {}
+    for kind, table_name, given, find in (
+        ("model", catalogue.MODELS, model, catalogue.model),
+        ("hardware", catalogue.HARDWARE, hardware, catalogue.hardware_device),
+    ):
+        if given is not None:
+            found = find(given)
+            tables[table_name] = tables[table_name].joined(found)
+            changes[kind] = found.rows[0]["name"]
+    changes |= dict(_setting(setting) for setting in settings)
+    constants = {
+        name: checked(analysis[name], value, "--set", tables)
+        for name, value in changes.items()
+        if name in analysis.quantities and analysis[name].kind is Kind.CONSTANT
+    }
+    strategies: dict[str, dict[str, Any]] = {}
+    for name, own in content.strategies.items():
+        check_name(name, f"strategy in {path}")
+        inputs: dict[str, Any] = {}
+        for origin, fields in ((f"{path}: [common]", content.common), (f"{path}: strategy '{name}'", own), ("--set", changes)):
+            for key, value in fields.items():
+                if key not in constants:
+                    inputs[key] = checked(quantity_named(key, origin, tables), value, origin, tables)
+        strategies[name] = inputs
+    return Study(content.title, content.description, strategies, tables, constants)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, separator, value = text.partition("=")
+    name, value = name.strip(), value.strip()
+    if not separator or not name or not value:
+        raise UserError(f"--set {text}: write NAME=VALUE, as in --set devices=1024")
+    try:
+        return name, int(value)
+    except ValueError:
+        pass
+    try:
+        return name, float(value)
+    except ValueError:
+        return name, value
+
+
+def quantity_named(key: str, origin: str, tables: Mapping[str, Table]) -> Quantity:
+    """The quantity that an input file or option may set. Raises `UserError` with close names."""
+    quantity = analysis.quantities.get(key)
+    if quantity is not None and quantity.kind in SETTABLE:
+        return quantity
+    if quantity is not None:
+        raise UserError(f"{origin}: '{key}' is computed: change its inputs, {', '.join(sorted(quantity.ingredients)[:4])}")
+    settable = [q.name for q in analysis.quantities.values() if q.kind in SETTABLE]
+    close = difflib.get_close_matches(key, settable, n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else "the sheet Analysis lists the inputs by key"
+    raise UserError(f"{origin}: unknown field '{key}': {hint}")
+
+
+def checked(quantity: Quantity, value: Any, origin: str, tables: Mapping[str, Table]) -> Any:
+    """A value fit for a quantity's cell. Raises `UserError` where it is not."""
+    where = f"{origin}: {quantity.name}"
+    if quantity.unit == "text":
+        return _word(quantity, value, where, tables)
+    if isinstance(value, str):
+        value = _with_unit(quantity, value, where)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UserError(f"{where} is {value!r}: write a number in {unit_in_words(quantity.unit)}")
+    if not math.isfinite(value):
+        raise UserError(f"{where} is {value}: write a finite number in {unit_in_words(quantity.unit)}")
+    if abs(value) > HUGE:
+        raise UserError(f"{where} is {value:g}, which is beyond anything real: write it in {unit_in_words(quantity.unit)}")
+    if value < 0 and quantity.name not in MAY_BE_NEGATIVE:
+        raise UserError(f"{where} is {value:g}: write a number above 0")
+    if value == 0 and quantity.kind not in MAY_BE_ZERO and quantity.name != "device_hour_price":
+        raise UserError(f"{where} is 0: write a number above 0")
+    return value
+
+
+def unit_in_words(unit: str) -> str:
+    """A unit as a message names it."""
+    return "plain units" if unit == "1" else unit
+
+
+def _with_unit(quantity: Quantity, value: str, where: str) -> float:
+    from pyxl.readings.unit import UnitError, convert  # units are slow to load and rarely needed
+
+    try:
+        return convert(value, quantity.unit)
+    except UnitError:
+        raise UserError(f"{where} is '{value}': write a number in {unit_in_words(quantity.unit)}") from None
+
+
+def _word(quantity: Quantity, value: Any, where: str, tables: Mapping[str, Table]) -> str:
+    if not isinstance(value, str):
+        raise UserError(f"{where} is {value!r}: write a name in quotes")
+    if quantity.choices is None:
+        table: Iterable[str] = [row["name"] for row in tables["Attention"].rows]
+    else:
+        table = [row["name"] for row in tables[quantity.choices].rows]
+    known = {name.casefold(): name for name in table}
+    if value.casefold() in known:
+        return known[value.casefold()]
+    close = difflib.get_close_matches(value.casefold(), known, n=1, cutoff=0.5)
+    hint = f"did you mean '{known[close[0]]}'? " if close else ""
+    raise UserError(f"{where} is '{value}': {hint}there are: {', '.join(known.values())}")
+
+
+def with_strategies(study: Study, strategies: Mapping[str, Mapping[str, Any]]) -> Study:
+    """The same study with other strategies."""
+    return replace(study, strategies=strategies)
