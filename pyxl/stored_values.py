@@ -18,6 +18,8 @@ from pyxl.plan import Value
 from pyxl.quantity import Failure
 
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+CORE_PROPERTIES = "docProps/core.xml"
+_MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
 _CELL = re.compile(rb'^<c r="([A-Z]+\d+)"([^>]*)>(<f(?: [^>]*)?>[^<]*</f>|<f(?: [^>]*)?/>)(?:<v ?/>|<v></v>)')
 _TYPE = re.compile(rb' t="[^"]*"')
 
@@ -62,6 +64,8 @@ def with_stored_values(file: bytes, values: Mapping[str, Mapping[str, Value]]) -
             data = source.read(name)
             if name in values:
                 data = _patch(data, values[name])
+            if name == CORE_PROPERTIES:  # openpyxl always writes the time of saving
+                data = _MODIFIED.sub(rb"\g<1>2000-01-01T00:00:00Z\g<2>", data)
             info = zipfile.ZipInfo(name, FIXED_TIME)
             info.compress_type = zipfile.ZIP_DEFLATED
             info.external_attr = 0o600 << 16

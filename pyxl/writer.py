@@ -13,10 +13,12 @@ from typing import Any
 from openpyxl import Workbook
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from openpyxl.formatting.rule import FormulaRule
+from openpyxl.packaging.custom import StringProperty
 from openpyxl.styles import Alignment, Border, Font, NamedStyle, PatternFill, Protection, Side
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.hyperlink import Hyperlink
 
+from pyxl import fingerprint
 from pyxl.errors import UserError
 from pyxl.plan import Cell, Formula, Plan, Sheet, letter, quoted
 from pyxl.stored_values import with_stored_values
@@ -156,6 +158,7 @@ def workbook_bytes(plan: Plan) -> bytes:
     properties = workbook.properties
     properties.title, properties.description, properties.creator = plan.title, plan.description, GENERATOR
     properties.created = properties.modified = FIXED_DATE
+    workbook.custom_doc_props.append(StringProperty(name=fingerprint.PROPERTY, value=fingerprint.of_plan(plan)))
     workbook.calculation.fullCalcOnLoad = True
     buffer = BytesIO()
     workbook.save(buffer)

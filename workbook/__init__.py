@@ -1,1 +1,3 @@
 """What the workbook says: the analysis of training a large model on a cluster, one module per section."""
+
+__version__ = "0.1.0"

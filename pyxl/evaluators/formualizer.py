@@ -8,13 +8,13 @@ from typing import Any
 
 from openpyxl.utils.cell import coordinate_to_tuple
 
-from pyxl.errors import UserError
+from pyxl.errors import MissingProgram, UserError
 from pyxl.evaluators import NO_EDITS, Formula, Place, Value, contents, plain, require_place
 
 try:
     import formualizer as package
 except ImportError as error:
-    raise UserError("the package formualizer is not installed: pip install 'solbook[evaluate]'") from error
+    raise MissingProgram("the package formualizer is not installed: pip install 'solbook[evaluate]'") from error
 
 ERRORS = {
     "Div": "#DIV/0!",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyxl.errors import UserError
+from pyxl.errors import MissingProgram, UserError
 from pyxl.evaluators import NO_EDITS, Formula, Place, Value, contents, edited_copy, plain
 
 try:
@@ -18,7 +18,7 @@ try:
     from formulas.errors import FormulaError
     from schedula import EMPTY  # type: ignore[import-untyped]
 except ImportError as error:
-    raise UserError("the package formulas is not installed: pip install 'solbook[evaluate]'") from error
+    raise MissingProgram("the package formulas is not installed: pip install 'solbook[evaluate]'") from error
 
 
 class ExactModel(package.ExcelModel):  # type: ignore[misc]

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
-from pyxl.errors import UserError
+from pyxl.errors import MissingProgram, UserError
 from pyxl.evaluators import COPY_NAME, NO_EDITS, Formula, Place, Value, contents, edited_copy, plain
 from pyxl.files import require_workbook
 
@@ -51,7 +51,7 @@ def program() -> str:
     for candidate in PROGRAMS:
         if found := shutil.which(candidate):
             return found
-    raise UserError("LibreOffice is not installed: see libreoffice.org, or apt install libreoffice-calc")
+    raise MissingProgram("LibreOffice is not installed: see libreoffice.org, or apt install libreoffice-calc")
 
 
 @contextmanager

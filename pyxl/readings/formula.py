@@ -1,7 +1,8 @@
 """Reading as a formula: the text of an Excel formula, in the portable subset that every engine agrees on.
 
 Excel's power is left-associative and its leading minus binds tighter than power, so the operands of a
-power and every right operand of equal rank are bracketed. Numbers are plain digits or `1E+16`: `1e16`
+power and every right operand of equal rank are bracketed. `CEILING(x,1)` rounds towards the larger number
+as `ceil` does, where `ROUNDUP` moves negative ones away from zero. Numbers are plain digits or `1E+16`: `1e16`
 and `1E16` stop some readers.
 """
 
@@ -46,7 +47,7 @@ RULES: Mapping[Operation, TextRule] = complete(
         Operation.WHERE: call("IF", ","),
         Operation.LEAST: call("MIN", ","),
         Operation.MOST: call("MAX", ","),
-        Operation.CEIL: call("ROUNDUP", ",", "0"),
+        Operation.CEIL: call("CEILING", ",", "1"),
         Operation.PICK: lambda key, keys, values: Text(f"INDEX({values.text},MATCH({key.text},{keys.text},0))", ATOM),
         Operation.TOTAL: call("SUM", ","),
         Operation.FAILURES: lambda s: Text(f'SUMPRODUCT(({s.text}<>"OK")*({s.text}<>""))', ATOM),

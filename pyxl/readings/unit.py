@@ -36,26 +36,24 @@ def registry() -> pint.UnitRegistry[Any]:
     for prefix, factor in (PREFIXES | BINARY_PREFIXES).items():
         units.define(f"{prefix}- = {factor!r}")
     for base in BASE_UNITS:
-        units.define(f"{base} = [{base}]")
-    units.define("B = byte")
+        units.define(f"{base} = [{base}]{' = B' if base == 'byte' else ''}")
     return units
 
 
-UNIT = r"[A-Za-z]+(?:\*\*\d)?(?:\s*[*/]\s*[A-Za-z]+(?:\*\*\d)?)*"
-QUANTITY = re.compile(rf"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*({UNIT}|)\s*", re.ASCII)
+# pint would compute whatever stands in a text, "9**9**9**9" too, and takes "kkB": only what fits this form reaches it.
+_NAME = f"(?:{'|'.join(PREFIXES | BINARY_PREFIXES)})?(?:{'|'.join(BASE_UNITS)}|B)"
+_FACTOR = rf"{_NAME}(?:\*\*\d)?"
+UNIT = re.compile(rf"(?:1/)?{_FACTOR}(?:\s*[*/]\s*{_FACTOR})*", re.ASCII)
+QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*((?:[A-Za-z][A-Za-z\d\s*/]*)?)", re.ASCII)
 
 
 def parse(text: str) -> Unit:
     """The unit written as text; "1" is a pure number. Raises `UnitError` for an unknown unit."""
-    # pint would compute whatever stands there, "9**9**9**9" too, so only the form of a unit reaches it.
     if text == "1":
         return registry().Unit("")
-    try:
-        if re.fullmatch(rf"(?:1/)?{UNIT}", text, re.ASCII):
-            return registry().Unit(text)
-    except pint.errors.PintError:
-        pass
-    raise UnitError(f"unknown unit '{text}': use {', '.join(BASE_UNITS)}, with prefixes as in GB or GiB")
+    if not UNIT.fullmatch(text):
+        raise UnitError(f"unknown unit '{text}': use {', '.join(BASE_UNITS)}, with prefixes as in GB or GiB")
+    return registry().Unit(text)
 
 
 def convert(text: str, unit: str) -> float:
@@ -63,7 +61,7 @@ def convert(text: str, unit: str) -> float:
     if not (match := QUANTITY.fullmatch(text)):
         raise UnitError(f"'{text}' is not a number with a unit, such as 50 GB/s")
     try:
-        value = float(registry().Quantity(float(match[1]), parse(match[2] or "1")).to(parse(unit)).magnitude)
+        value = float(registry().Quantity(float(match[1]), parse(match[2].rstrip() or "1")).to(parse(unit)).magnitude)
     except pint.errors.PintError as error:
         raise UnitError(f"'{text}' is not a quantity in {unit}") from error
     if not math.isfinite(value):

@@ -56,7 +56,7 @@ CASES: dict[Operation, tuple[Expression, object, str, str, str]] = {
     Operation.WHERE: (where(X > Y, X, Y) * 2, 12.0, "IF(B1>B2,B1,B2)*2", "(x where x > y, else y) × 2", "byte"),
     Operation.LEAST: (least(X, Y, X + Y), 4.0, "MIN(B1,B2,B1+B2)", "least of (x, y, x + y)", "byte"),
     Operation.MOST: (most(X, Y), 6.0, "MAX(B1,B2)", "most of (x, y)", "byte"),
-    Operation.CEIL: (ceil(X / Y), 2, "ROUNDUP(B1/B2,0)", "round up (x / y)", "1"),
+    Operation.CEIL: (ceil(X / Y), 2, "CEILING(B1/B2,1)", "round up (x / y)", "1"),
     Operation.PICK: (
         pick(NAME, NAMES, COLUMN),
         3.0,
@@ -101,7 +101,7 @@ def test_sweep_agrees_with_number(operation: Operation) -> None:
         "name": np.array([c["name"] for c in configurations]),
         "results": tuple(
             np.array(entry) if None not in entry else None
-            for entry in zip(*(c["results"] for c in configurations), strict=True)  # type: ignore[call-overload]
+            for entry in zip(*(c["results"] for c in configurations), strict=True)
         ),
     }
     expression, *_ = CASES[operation]
@@ -129,7 +129,9 @@ def test_unit(operation: Operation) -> None:
 
 
 def test_a_table_with_a_gap_is_refused() -> None:
-    rules = {operation: str for operation in Operation if operation not in (Operation.CEIL, Operation.PICK)}
+    rules: dict[Operation, type] = {
+        operation: str for operation in Operation if operation not in (Operation.CEIL, Operation.PICK)
+    }
     with pytest.raises(MissingRule, match="reading 'braille' has no rule for CEIL, PICK"):
         complete("braille", rules)
 

@@ -51,6 +51,9 @@ def test_prediction_layer_of_deepseek_v3() -> None:
     assert on[name] - off[name] == 11_610_068_224
     assert on["router_correction_terms"] - off["router_correction_terms"] == 256
     assert on[name] == 682_636_487_424
+    idle = (256 - 8) * 44_040_192
+    active = "active_parameters_with_router_correction"
+    assert on[active] - off[active] == 11_610_068_224 - idle
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,62 @@
+"""Fingerprints: whether somebody edited a workbook since we wrote it.
+
+The fingerprint of all inputs and formulas is kept in the file's custom properties. A program that opens and
+saves the file leaves it valid; whoever changes a cell does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pyxl.errors import UserError
+from pyxl.plan import Formula, Plan, letter
+
+PROPERTY = "solbook fingerprint"
+
+
+def _digest(cells: Iterable[tuple[str, str, Any]]) -> str:
+    lines = []
+    for sheet, address, content in cells:
+        number = isinstance(content, int | float) and not isinstance(content, bool)
+        lines.append(f"{sheet}\t{address}\t{float(content)!r}" if number else f"{sheet}\t{address}\t{content}")
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+def of_plan(plan: Plan) -> str:
+    """The fingerprint of a plan's inputs and formulas."""
+    return _digest(
+        (sheet.title, f"{letter(column)}{row}", f"={content.text}" if isinstance(content, Formula) else content)
+        for sheet in plan.sheets
+        for (row, column), content in ((place, cell.content) for place, cell in sheet.cells.items())
+        if content is not None and content != ""
+    )
+
+
+def require_replaceable(path: Path, *, force: bool) -> None:
+    """Raise `UserError` unless `path` may be overwritten: it is new, or ours and not edited, or `force` is given."""
+    if path.is_dir():
+        raise UserError(f"{path} is a directory: give a file name with -o")
+    if not path.exists():
+        return
+    if not path.stat().st_mode & 0o222:
+        raise UserError(f"{path} is read-only: allow writing to it, or choose another file with -o")
+    if force:
+        return
+    from openpyxl import load_workbook
+
+    from pyxl.evaluators import contents
+
+    advice = "choose another file with -o, or overwrite it with --force"
+    try:
+        found = contents(path)
+        properties = load_workbook(path, read_only=True).custom_doc_props
+    except UserError as error:
+        raise UserError(f"{error}; it was not written by solbook: {advice}") from None
+    kept = properties[PROPERTY].value if PROPERTY in properties.names else None
+    if kept is None:
+        raise UserError(f"{path} was not written by solbook: {advice}")
+    if kept != _digest((sheet, address, content) for (sheet, address), content in found.items()):
+        raise UserError(f"{path} was edited since solbook wrote it: {advice}")

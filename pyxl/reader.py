@@ -1,0 +1,111 @@
+"""Reads a workbook of ours back by key, never by address: rows and columns may have been moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from openpyxl.utils.cell import column_index_from_string, coordinate_from_string
+
+from pyxl.errors import UserError
+from pyxl.evaluators import Formula, Place, Value
+from pyxl.plan import letter
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells of one sheet by row and column number."""
+
+    title: str
+    cells: Mapping[tuple[int, int], Any]
+
+    def column(self, number: int) -> list[tuple[int, Any]]:
+        """The cells of a column that are not empty, from top to bottom, as (row, content)."""
+        return sorted((row, content) for (row, column), content in self.cells.items() if column == number)
+
+    def row(self, number: int) -> list[tuple[int, Any]]:
+        """The cells of a row that are not empty, from left to right, as (column, content)."""
+        return sorted(
+            ((column, content) for (row, column), content in self.cells.items() if row == number), key=lambda c: c[0]
+        )
+
+    def place(self, row: int, column: int) -> Place:
+        """The place of a cell as evaluators name it."""
+        return self.title, f"{letter(column)}{row}"
+
+
+def grids(contents: Mapping[Place, Any]) -> dict[str, Grid]:
+    """The sheets of a workbook's contents."""
+    sheets: dict[str, dict[tuple[int, int], Any]] = {}
+    for (title, address), content in contents.items():
+        letters, row = coordinate_from_string(address)
+        sheets.setdefault(title, {})[row, column_index_from_string(letters)] = content
+    return {title: Grid(title, cells) for title, cells in sheets.items()}
+
+
+@dataclass(frozen=True)
+class ModelRows:
+    """Where a model's quantities and strategies stand on its sheet."""
+
+    grid: Grid
+    rows: Mapping[str, int]
+    columns: Mapping[str, int]
+
+    def place(self, quantity: str, strategy: str) -> Place:
+        """The place of a quantity of a strategy."""
+        return self.grid.place(self.rows[quantity], self.columns[strategy])
+
+    def content(self, quantity: str, strategy: str) -> Any:
+        """What the cell holds: a `Formula`, a value or None."""
+        return self.grid.cells.get((self.rows[quantity], self.columns[strategy]))
+
+
+def model_rows(sheets: Mapping[str, Grid], title: str, keys: Iterable[str], recalculated: Mapping[Place, Value]) -> ModelRows:
+    """Find keys in the column headed "Key" and strategies in the row of that head, behind the described columns.
+
+    Raises `UserError` where the sheet is not ours.
+    """
+    grid = sheets.get(title)
+    heads = [place for place, content in grid.cells.items() if content == "Key"] if grid else []
+    if grid is None or not heads:
+        raise UserError(f"this is no solbook workbook: it has no sheet '{title}' with a column headed 'Key'")
+    head_row, key_column = min(heads)
+    wanted = set(keys)
+    rows = {content: row for row, content in grid.column(key_column) if content in wanted}
+    described = [column for column, content in grid.row(head_row) if content == "Note"]
+    if not described:
+        raise UserError(f"the sheet '{title}' has no column headed 'Note': strategies stand behind it")
+    columns: dict[str, int] = {}
+    for column, content in grid.row(head_row):
+        if column > described[0]:
+            name = str(recalculated.get(grid.place(head_row, column), content))
+            if name in columns:
+                raise UserError(f"the sheet '{title}' has two strategies named '{name}': give each its own name")
+            columns[name] = column
+    if not columns:
+        raise UserError(f"the sheet '{title}' has no strategies")
+    return ModelRows(grid, rows, columns)
+
+
+def tables(grid: Grid, recalculated: Mapping[Place, Value]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The tables of a catalogue sheet: title, and rows with a value (or None) per column key."""
+    key_rows = [row for row, content in grid.column(1) if content == "name"]
+    for number, key_row in enumerate(key_rows):
+        title = str(grid.cells.get((key_row - 2, 1)))
+        fields = {column: str(content) for column, content in grid.row(key_row) if column > 1}
+        end = key_rows[number + 1] - 2 if number + 1 < len(key_rows) else None
+        rows = []
+        for row, name in grid.column(1):
+            if row > key_row and (end is None or row < end):
+                values = {key: value_at(grid, row, column, recalculated) for column, key in fields.items()}
+                rows.append({"name": str(name), **values})
+        yield title, rows
+
+
+def value_at(grid: Grid, row: int, column: int, recalculated: Mapping[Place, Value]) -> Any:
+    """The value of a cell, as recalculated where it holds a formula; whole numbers as int, None if empty."""
+    content = grid.cells.get((row, column))
+    if isinstance(content, Formula):
+        content = recalculated.get(grid.place(row, column))
+    return int(content) if isinstance(content, float) and content.is_integer() and abs(content) < 2**53 else content

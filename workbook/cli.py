@@ -1,0 +1,197 @@
+"""The command line. Each command imports only what it needs, so that it starts fast."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from pyxl.errors import UserError
+from workbook import __version__
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+EVALUATOR_CHOICE = click.Choice(["formulas", "libreoffice", "formualizer", "all"])
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="solbook")
+def solbook() -> None:
+    """Which parallelisation strategy does a large model need on a cluster, and why?
+
+    Writes a workbook of live formulas, computes the same numbers in Python, and proves that both agree.
+    """
+
+
+def study_options(command: Command) -> Command:
+    """The argument and options that choose and change a study."""
+    for decorate in (
+        click.option(
+            "--set", "settings", multiple=True, metavar="NAME=VALUE",
+            help="Change an input of all strategies; repeat for more. A value may carry a unit: '40 GB/s'.",
+        ),
+        click.option("--model", metavar="MODEL", help="A model by name, or the path of a Hugging Face config.json."),
+        click.option("--hardware", metavar="DEVICE", help="A device by name, or the path of a hardware file."),
+        click.argument("study", default="deepseek-v3-h800", metavar="[STUDY]"),
+    ):
+        command = decorate(command)
+    return command
+
+
+def _study(study: str, hardware: str | None, model: str | None, settings: tuple[str, ...]) -> Any:
+    from workbook.study import load
+
+    loaded = load(study, hardware, model, settings)
+    loaded.require_valid()
+    return loaded
+
+
+@solbook.command()
+@study_options
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write; STUDY.xlsx if not given.")
+@click.option("--force", is_flag=True, help="Overwrite a file even if somebody edited it.")
+@click.option("--protect", is_flag=True, help="Lock calculations (without a password); inputs stay open.")
+def build(
+    study: str,
+    hardware: str | None,
+    model: str | None,
+    settings: tuple[str, ...],
+    output: Path | None,
+    force: bool,
+    protect: bool,
+) -> None:
+    """Write the workbook of STUDY, a name or the path of a study file (default: deepseek-v3-h800)."""
+    loaded = _study(study, hardware, model, settings)
+    from pyxl.fingerprint import require_replaceable
+    from pyxl.writer import workbook_bytes, write_file
+    from workbook.book import plan
+
+    target = output or Path(f"{Path(study).stem}.xlsx")
+    require_replaceable(target, force=force)
+    write_file(target, workbook_bytes(plan(loaded, protect=protect)))
+    click.echo(f"{target}: {len(loaded.strategies)} strategies. Open it in Excel or LibreOffice; start at Summary.")
+
+
+@solbook.command()
+@study_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def compute(study: str, hardware: str | None, model: str | None, settings: tuple[str, ...], as_json: bool) -> None:
+    """Compute every quantity of every strategy of STUDY with the Python engine."""
+    loaded = _study(study, hardware, model, settings)
+    if as_json:
+        click.echo(json.dumps(_as_json(study, loaded), indent=1))
+        return
+    from workbook.tables import strategies_table
+
+    strategies_table(loaded)
+
+
+def _as_json(reference: str, study: Any) -> dict[str, Any]:
+    from workbook.analysis import analysis
+
+    units = {quantity.name: quantity.unit for quantity in analysis.quantities.values()}
+    return {
+        "study": Path(reference).stem,
+        "title": study.title,
+        "strategies": {
+            name: {key: {"value": value, "unit": units[key]} for key, value in values.items()}
+            for name, values in study.values.items()
+        },
+    }
+
+
+@solbook.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--with", "evaluator", type=EVALUATOR_CHOICE, default="all", show_default="every one that is installed",
+    help="What recalculates the file.",
+)
+def verify(file: Path, evaluator: str) -> None:
+    """Recalculate FILE, compute its inputs in Python, and compare every quantity (relative 1e-9).
+
+    Exit code 0 if all agree, 1 if some differ, 2 if FILE cannot be read.
+    """
+    from workbook.verify import verify as run
+
+    sys.exit(0 if run(file, evaluator) else 1)
+
+
+@solbook.group()
+def model() -> None:
+    """Models: list them, or count one's parameters and FLOPs."""
+
+
+@model.command("list")
+def model_list() -> None:
+    """List the models that come with solbook."""
+    from workbook.tables import models_table
+
+    models_table()
+
+
+@model.command("show")
+@click.argument("reference", metavar="CONFIG_OR_NAME")
+@click.option("--batch", type=click.IntRange(1), default=1, show_default=True, help="Sequences.")
+@click.option("--seq-len", type=click.IntRange(1), default=4096, show_default=True, help="Tokens per sequence.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def model_show(reference: str, batch: int, seq_len: int, as_json: bool) -> None:
+    """Count parameters and FLOPs of a model: a name, or the path of a Hugging Face config.json."""
+    from workbook.counts import counts
+
+    counted = counts(reference, batch, seq_len)
+    if as_json:
+        click.echo(json.dumps(counted, indent=1))
+        return
+    from workbook.tables import counts_table
+
+    counts_table(counted)
+
+
+@solbook.group()
+def hardware() -> None:
+    """Hardware that comes with solbook."""
+
+
+@hardware.command("list")
+def hardware_list() -> None:
+    """List the devices that come with solbook."""
+    from workbook.tables import hardware_table
+
+    hardware_table()
+
+
+@solbook.group()
+def study() -> None:
+    """Studies that come with solbook."""
+
+
+@study.command("list")
+def study_list() -> None:
+    """List the studies that come with solbook."""
+    from workbook.tables import studies_table
+
+    studies_table()
+
+
+def main() -> None:
+    """Run the command line; what a user can mend is one line and exit code 2."""
+    try:
+        solbook.main(standalone_mode=False)
+    except click.exceptions.Exit as exit_:
+        sys.exit(exit_.exit_code)
+    except click.Abort:
+        click.echo("solbook: stopped", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except UserError as error:
+        click.echo(f"solbook: {' '.join(str(error).split())}", err=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

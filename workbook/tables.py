@@ -1,0 +1,129 @@
+"""Tables on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from workbook import catalogue, study
+from workbook.analysis import analysis
+
+if TYPE_CHECKING:
+    from workbook.verify import Difference
+
+LONGEST_TABLE = 60
+SHOWN = (
+    ("Bound by", "bound", ""), ("Fits", "memory_fits", ""), ("Step s", "step_time", ".3f"),
+    ("Compute s", "compute_time", ".3f"), ("Bubble s", "bubble_time", ".3f"), ("HBM s", "hbm_time", ".3f"),
+    ("Scale-up s", "scale_up_time", ".3f"), ("Scale-out s", "scale_out_time", ".3f"),
+    ("MFU", "model_flops_utilization", ".1%"), ("Memory", "device_memory", "GB"), ("Days", "training_days", ",.1f"),
+)  # fmt: skip
+SCALES = {"FLOP/s": (1e12, "TFLOP/s"), "byte/s": (1e9, "GB/s"), "byte": (2.0**30, "GiB")}
+
+
+def _print(table: Table) -> None:
+    console = Console()
+    # Piped output has no width to fit: never cut a table that a script or a pager reads.
+    Console(width=None if console.is_terminal else 300).print(table)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left", no_wrap=number == 0)
+    return table
+
+
+def _shown(value: Any, form: str) -> str:
+    if form == "GB":
+        return f"{value / 1e9:,.1f} GB"
+    return format(value, form)
+
+
+def strategies_table(loaded: study.Study) -> None:
+    """One line per strategy; `--json` has every quantity."""
+    table = _table(loaded.title, "Strategy", *(title for title, _, _ in SHOWN))
+    for name, values in loaded.values.items():
+        table.add_row(name, *(_shown(values[key], form) for _, key, form in SHOWN))
+    _print(table)
+
+
+def counts_table(counted: Mapping[str, Any]) -> None:
+    """Parameters and FLOPs of one model."""
+    flat = {key: value for key, value in counted.items() if not isinstance(value, dict)} | counted["parameters"]
+    table = _table(f"{counted['model']}", "Count", "Value")
+    for key, value in flat.items():
+        if key != "model":
+            table.add_row(key, f"{value:,}")
+    _print(table)
+
+
+def models_table() -> None:
+    """The shipped models."""
+    loaded = catalogue.models()
+    table = _table("Models", "Model", "Layers", "Hidden size", "Attention", "Experts", "Parameters")
+    columns = catalogue.columns([*catalogue.choices().values(), loaded, catalogue.hardware()])
+    for row in loaded.rows:
+        total = analysis.compute({"model": row["name"]}, columns)["total_parameters"]
+        experts = f"{row['num_experts_per_tok']} of {row['n_routed_experts']}" if row["n_routed_experts"] else "-"
+        table.add_row(
+            row["name"], str(row["num_hidden_layers"]), str(row["hidden_size"]), row["attention_kind"], experts,
+            f"{total:,}",
+        )
+    _print(table)
+
+
+def hardware_table() -> None:
+    """The shipped devices; a dash is an unknown number."""
+    loaded = catalogue.hardware()
+    shown = [name for name in loaded.columns if name != "scale_up_domain"]
+    headers = []
+    for name in shown:
+        headers.append(f"{analysis[name].label} {SCALES[analysis[name].unit][1]}")
+    table = _table("Hardware (per device and direction, dense)", "Device", "Domain", *headers)
+    for row in loaded.rows:
+        cells = [
+            "-" if row[name] is None else f"{row[name] / SCALES[analysis[name].unit][0]:,.1f}".removesuffix(".0")
+            for name in shown
+        ]
+        table.add_row(row["name"], str(row["scale_up_domain"] or "-"), *cells)
+    _print(table)
+
+
+def studies_table() -> None:
+    """The shipped studies."""
+    table = _table("Studies", "Study", "Strategies", "Title")
+    for name in study.names():
+        loaded = study.load(name)
+        table.add_row(name, str(len(loaded.strategies)), loaded.title)
+    _print(table)
+
+
+def differences_table(path: Path, evaluator: str, found: Sequence[Difference], compared: int) -> None:
+    """What verification found, or one line that all agrees."""
+    if not found:
+        print(f"{path}: all {compared:,} values agree, recalculated with {evaluator}")
+        return
+    table = _table(
+        f"{path}: {len(found):,} of {compared:,} values differ, recalculated with {evaluator}",
+        "Cell", "Strategy or row", "Quantity", "In the file", "In Python", "Relative", "Why",
+    )  # fmt: skip
+    for difference in found[:LONGEST_TABLE]:
+        table.add_row(
+            f"{difference.sheet}!{difference.cell}", difference.strategy, difference.quantity,
+            str(difference.found), str(difference.expected), _relative(difference), difference.why,
+        )  # fmt: skip
+    _print(table)
+    if len(found) > LONGEST_TABLE:
+        print(f"... and {len(found) - LONGEST_TABLE:,} more")
+
+
+def _relative(difference: Difference) -> str:
+    numbers = [v for v in (difference.found, difference.expected) if isinstance(v, int | float)]
+    if len(numbers) < 2 or not numbers[1]:
+        return ""
+    return f"{float(numbers[0]) / float(numbers[1]) - 1:+.1e}"

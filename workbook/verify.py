@@ -1,0 +1,214 @@
+"""Verification: a file is recalculated for real, its inputs are computed in Python, and both are compared.
+
+Nothing is taken from the file but its inputs: catalogues, constants, and what stands in input cells or was
+typed over look-ups. A calculation that somebody typed over is a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyxl import reader
+from pyxl.errors import MissingProgram, UserError
+from pyxl.evaluators import EVALUATORS, Formula, Place, Value, contents
+from pyxl.quantity import Failure, Kind
+from pyxl.rows import RowModel
+from workbook import catalogue
+from workbook.analysis import analysis
+from workbook.operators import operators
+from workbook.stages import stages
+
+TOLERANCE = 1e-9
+ROW_SHEETS: Mapping[str, RowModel] = {"Roofline": operators, "Stages": stages}
+ABSENT = "nothing"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A quantity whose value in the file is not the one that Python computes."""
+
+    sheet: str
+    cell: str
+    strategy: str
+    quantity: str
+    found: Any
+    expected: Any
+    why: str
+
+
+def agree(found: Any, expected: Any) -> bool:
+    """Whether two values are equal: numbers to a relative 1e-9, texts but for case, errors whatever their kind."""
+    if isinstance(expected, Failure):
+        return isinstance(found, str) and found.startswith("#")
+    if isinstance(expected, str) or isinstance(found, str):
+        return str(found).casefold() == str(expected).casefold()
+    if found is None or expected is None:
+        return found is expected
+    scale = max(abs(float(found)), abs(float(expected)))
+    return bool(abs(float(found) - float(expected)) <= TOLERANCE * scale)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a file says: by strategy its inputs, the tables' columns, and the constants."""
+
+    rows: reader.ModelRows
+    strategies: Mapping[str, Mapping[str, Any]]
+    columns: Mapping[str, tuple[Any, ...]]
+    constants: Mapping[str, Any]
+
+    def values(self) -> dict[str, dict[str, Any]]:
+        """Every quantity of every strategy, computed in Python."""
+        return {
+            name: analysis.compute({**self.constants, **inputs}, self.columns)
+            for name, inputs in self.strategies.items()
+        }
+
+
+def read_inputs(found: Mapping[Place, Any], recalculated: Mapping[Place, Value]) -> Inputs:
+    """The inputs in a workbook's contents. Raises `UserError` where it is not ours or lacks some."""
+    sheets = reader.grids(found)
+    expected = catalogue.table_columns()
+    columns: dict[str, tuple[Any, ...]] = {}
+    for title in ("Hardware", "Models", "Choices"):
+        if title not in sheets:
+            raise UserError(f"this is no solbook workbook: it has no sheet '{title}'")
+        for table, rows in reader.tables(sheets[title], recalculated):
+            for column in ("name", *expected.get(table, {})):
+                columns[f"{table}.{column}"] = tuple(row.get(column) for row in rows)
+    missing = [key for key in analysis.columns if key not in columns]
+    if missing:
+        raise UserError(f"the workbook lacks the catalogue column {missing[0]}")
+    constants = _constants(sheets, recalculated)
+    rows = reader.model_rows(sheets, "Analysis", analysis.quantities, recalculated)
+    strategies = {
+        strategy: {
+            name: reader.value_at(rows.grid, rows.rows[name], rows.columns[strategy], recalculated)
+            for name in rows.rows
+            if _is_input(name, rows.content(name, strategy))
+        }
+        for strategy in rows.columns
+    }
+    return Inputs(rows, strategies, columns, constants)
+
+
+def _is_input(name: str, content: Any) -> bool:
+    kind = analysis[name].kind
+    typed_over = content is not None and not isinstance(content, Formula)
+    return kind is Kind.INPUT or (kind is Kind.LOOKUP and typed_over)
+
+
+def _constants(sheets: Mapping[str, reader.Grid], recalculated: Mapping[Place, Value]) -> dict[str, Any]:
+    grid = sheets.get("Constants")
+    if grid is None:
+        raise UserError("this is no solbook workbook: it has no sheet 'Constants'")
+    return {
+        key: reader.value_at(grid, row, 2, recalculated)
+        for row, key in grid.column(1)
+        if key in analysis.quantities and analysis[key].kind is Kind.CONSTANT
+    }
+
+
+def differences(path: Path, evaluator: str) -> tuple[list[Difference], int]:
+    """Where a file and the Python engine differ, and how many values were compared."""
+    found = contents(path)
+    recalculated = EVALUATORS[evaluator](path)
+    inputs = read_inputs(found, recalculated)
+    values = inputs.values()
+    compared = [
+        *_analysis(inputs, values, recalculated),
+        *_row_sheets(found, values, recalculated),
+        *_stored(path, found, recalculated),
+    ]
+    return [difference for difference, equal in compared if not equal], len(compared)
+
+
+def _analysis(
+    inputs: Inputs, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    rows = inputs.rows
+    for name, quantity in analysis.quantities.items():
+        if quantity.kind is Kind.CONSTANT:
+            continue
+        if name not in rows.rows:
+            yield Difference(rows.grid.title, "", "all", name, ABSENT, "a row", "the row is missing"), False
+            continue
+        for strategy in rows.columns:
+            sheet, cell = place = rows.place(name, strategy)
+            expected, value = values[strategy][name], recalculated.get(place)
+            content = rows.content(name, strategy)
+            typed = content is not None and not isinstance(content, Formula)
+            calculated = quantity.kind in (Kind.CALCULATION, Kind.CHECK)
+            why = "typed over: it should be a formula" if typed and calculated else "the formula gives another value"
+            equal = agree(value, expected) and not (typed and calculated)
+            yield Difference(sheet, cell, strategy, name, value, expected, why), equal
+
+
+def _row_sheets(
+    found: Mapping[Place, Any], values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    sheets = reader.grids(found)
+    for title, model in ROW_SHEETS.items():
+        grid = sheets.get(title)
+        if grid is None:
+            yield Difference(title, "", "", "sheet", ABSENT, "a sheet", "the sheet is missing"), False
+            continue
+        lines = {content: row for row, content in grid.column(1)}
+        chosen = next((content for _, content in grid.row(lines["Strategy"])[1:]), None) if "Strategy" in lines else None
+        head = lines.get(next(iter(model.sections())))
+        if chosen not in values or head is None:
+            yield Difference(title, "", str(chosen), "Strategy", chosen, "a strategy", "no such strategy"), False
+            continue
+        columns = {content: column for column, content in grid.row(head)}
+        for row, computed in zip(model.rows, model.compute_rows(values[chosen]), strict=True):
+            for name, quantity in model.quantities.items():
+                if row.name not in lines or quantity.label not in columns:
+                    yield Difference(title, "", row.name, name, ABSENT, computed[name], "the cell is missing"), False
+                    continue
+                sheet, cell = place = grid.place(lines[row.name], columns[quantity.label])
+                value = recalculated.get(place)
+                difference = Difference(
+                    sheet, cell, row.name, name, value, computed[name], "the formula gives another value"
+                )
+                yield difference, agree(value, computed[name])
+
+
+def _stored(
+    path: Path, found: Mapping[Place, Any], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """Values stored beside formulas, which previews and scripts read: they must be what the formula gives."""
+    stored = contents(path, stored_values=True)
+    for place, content in found.items():
+        if isinstance(content, Formula) and place in stored:
+            sheet, cell = place
+            value = recalculated.get(place)
+            why = "the stored value is stale: recalculate and save"
+            yield Difference(sheet, cell, "", "stored value", stored[place], value, why), agree(stored[place], value)
+
+
+def verify(path: Path, evaluator: str) -> bool:
+    """Verify a file with one evaluator, or with all that are installed, and print what differs."""
+    from rich.console import Console
+
+    from workbook.tables import differences_table
+
+    console = Console(stderr=True)
+    names = list(EVALUATORS) if evaluator == "all" else [evaluator]
+    agreed: list[bool] = []
+    for name in names:
+        try:
+            with console.status(f"recalculating with {name} ..."):
+                found, compared = differences(path, name)
+        except MissingProgram as error:
+            if evaluator != "all":
+                raise
+            console.print(f"{name}: left out, {error}", highlight=False)
+            continue
+        differences_table(path, name, found, compared)
+        agreed.append(not found)
+    if not agreed:
+        raise UserError("nothing to recalculate with: install LibreOffice, or pip install 'solbook[evaluate]'")
+    return all(agreed)
