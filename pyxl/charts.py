@@ -7,8 +7,9 @@ from typing import Any
 from openpyxl.chart import BarChart, LineChart, ScatterChart
 from openpyxl.chart.axis import ChartLines
 from openpyxl.chart.data_source import AxDataSource, NumDataSource, NumRef, StrRef
-from openpyxl.chart.label import DataLabelList
-from openpyxl.chart.marker import Marker
+from openpyxl.chart.label import DataLabel, DataLabelList
+from openpyxl.chart.legend import LegendEntry
+from openpyxl.chart.marker import DataPoint, Marker
 from openpyxl.chart.series import Series as NativeSeries
 from openpyxl.chart.series import SeriesLabel, XYSeries
 from openpyxl.chart.shapes import GraphicalProperties
@@ -19,7 +20,7 @@ from openpyxl.drawing.text import CharacterProperties, Paragraph, ParagraphPrope
 from pyxl.plan import Chart, Series
 
 GRID = "D9D9D9"
-LABEL_POSITIONS = ("t", "b", "r", "l")
+LEADER = "A6A6A6"
 
 
 def native(chart: Chart) -> Any:
@@ -55,7 +56,7 @@ def _axis(axis: Any, title: str, number_format: str, limits: tuple[float, float]
     axis.txPr = _rich(900)
     axis.crosses = "min"
     if logarithmic:
-        axis.scaling.logBase = 10
+        axis.scaling.logBase = axis.majorUnit = 10
     if limits:
         axis.scaling.min, axis.scaling.max = limits
 
@@ -79,6 +80,19 @@ def _line(series: Any, planned: Series) -> None:
     if planned.marker:
         series.marker.graphicalProperties = GraphicalProperties(solidFill=planned.color)
         series.marker.graphicalProperties.line = LineProperties(solidFill=planned.color)
+
+
+def _label_end(series: Any) -> None:
+    """A marker at the first of two points, the series' name at the second, a thin line between."""
+    series.graphicalProperties.line = LineProperties(solidFill=LEADER, w=6350)
+    end = DataPoint(idx=1, marker=Marker(symbol="none"))
+    end.graphicalProperties = GraphicalProperties(ln=LineProperties(solidFill=LEADER, w=6350))
+    series.dPt.append(end)
+    shown = {"showSerName": True, "showVal": False, "showCatName": False, "showLegendKey": False, "showPercent": False}
+    label = DataLabel(idx=1, dLblPos="r", **shown)
+    label.txPr = _rich(900)
+    hidden = dict.fromkeys(shown, False)
+    series.dLbls = DataLabelList(dLbl=[label], **hidden)
 
 
 def _columns(chart: Chart) -> Any:
@@ -122,11 +136,8 @@ def _scatter(chart: Chart) -> Any:
         _label(series, planned)
         _line(series, planned)
         if planned.labelled:
-            series.dLbls = DataLabelList(
-                showSerName=True, showVal=False, showCatName=False, showLegendKey=False, showPercent=False,
-                dLblPos=LABEL_POSITIONS[number % len(LABEL_POSITIONS)],
-            )
-            series.dLbls.txPr = _rich(900)
+            _label_end(series)
+            scatter.legend.legendEntry.append(LegendEntry(idx=number, delete=True))
         scatter.series.append(series)
     _axis(scatter.x_axis, chart.x_title, chart.y_format, chart.x_range, logarithmic=chart.logarithmic)
     _axis(scatter.y_axis, chart.y_title, chart.y_format, chart.y_range, logarithmic=chart.logarithmic)

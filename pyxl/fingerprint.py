@@ -41,6 +41,8 @@ def require_replaceable(path: Path, *, force: bool) -> None:
         raise UserError(f"{path} is a directory: give a file name with -o")
     if not path.exists():
         return
+    if not path.is_file():
+        raise UserError(f"{path} is no file but a device or pipe: give a file name with -o")
     if not path.stat().st_mode & 0o222:
         raise UserError(f"{path} is read-only: allow writing to it, or choose another file with -o")
     if force:

@@ -126,6 +126,8 @@ class Sheet:
     charts: list[Chart] = field(default_factory=list)
     heights: dict[int, float] = field(default_factory=dict)
     pages_tall: int = 0
+    portrait: bool = False
+    print_area: str | None = None
 
     def put(
         self,

@@ -61,7 +61,9 @@ class ModelRows:
         return self.grid.cells.get((self.rows[quantity], self.columns[strategy]))
 
 
-def model_rows(sheets: Mapping[str, Grid], title: str, keys: Iterable[str], recalculated: Mapping[Place, Value]) -> ModelRows:
+def model_rows(
+    sheets: Mapping[str, Grid], title: str, keys: Iterable[str], recalculated: Mapping[Place, Value]
+) -> ModelRows:
     """Find keys in the column headed "Key" and strategies in the row of that head, behind the described columns.
 
     Raises `UserError` where the sheet is not ours.

@@ -49,8 +49,18 @@ def _patch(sheet: bytes, values: Mapping[str, Value]) -> bytes:
             kind, text = stored
             attributes = _TYPE.sub(b"", match[2]) + (f' t="{kind}"'.encode() if kind else b"")
             cell = b"".join(
-                [b'<c r="', match[1], b'"', attributes, b">", match[3], b"<v>", escape(text).encode(), b"</v>",
-                 cell[match.end() :]]
+                [
+                    b'<c r="',
+                    match[1],
+                    b'"',
+                    attributes,
+                    b">",
+                    match[3],
+                    b"<v>",
+                    escape(text).encode(),
+                    b"</v>",
+                    cell[match.end() :],
+                ]
             )
         patched.append(cell)
     return b"".join(patched)

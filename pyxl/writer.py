@@ -89,9 +89,8 @@ def _write_sheet(worksheet: Any, sheet: Sheet, stamps: _Stamps, *, protect: bool
         worksheet.row_dimensions[row].height = height
     if sheet.folded_columns:
         first, last = sheet.folded_columns
-        worksheet.column_dimensions.group(letter(first), letter(last), outline_level=1, hidden=False)
-        for column in range(first, last + 1):
-            worksheet.column_dimensions[letter(column)].width = sheet.widths.get(column, 20)
+        worksheet.column_dimensions.group(letter(first), letter(last), outline_level=1, hidden=True)
+        worksheet.column_dimensions[letter(last + 1)].collapsed = True
     worksheet.freeze_panes = sheet.freeze
     worksheet.sheet_view.showGridLines = False
     worksheet.sheet_view.zoomScale = 90
@@ -102,11 +101,13 @@ def _write_sheet(worksheet: Any, sheet: Sheet, stamps: _Stamps, *, protect: bool
 
         for chart in sheet.charts:
             worksheet.add_chart(native(chart), chart.anchor)
-    worksheet.page_setup.orientation = "landscape"
+    worksheet.page_setup.orientation = "portrait" if sheet.portrait else "landscape"
     worksheet.page_setup.paperSize = worksheet.PAPERSIZE_A3
     worksheet.page_setup.fitToWidth = 1
     worksheet.page_setup.fitToHeight = sheet.pages_tall
     worksheet.sheet_properties.pageSetUpPr.fitToPage = True
+    if sheet.print_area:
+        worksheet.print_area = sheet.print_area
     if sheet.title_rows:
         worksheet.print_title_rows = f"{sheet.title_rows[0]}:{sheet.title_rows[1]}"
     worksheet.oddFooter.left.text = "&A"
@@ -175,8 +176,9 @@ def workbook_bytes(plan: Plan) -> bytes:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a file whole or not at all. Raises `UserError` where it cannot be written."""
+    target = path.resolve()  # a link stays a link
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=".solbook-", dir=target.parent)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}; choose another folder with -o") from None
     temporary = Path(name)
@@ -184,7 +186,7 @@ def write_file(path: Path, data: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        temporary.replace(target)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
     finally:

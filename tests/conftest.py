@@ -4,18 +4,22 @@ import os
 
 import pytest
 
-from pyxl.errors import UserError
+from pyxl.errors import MissingProgram
 from pyxl.evaluators import libreoffice
 
-REQUIRED = "SOLBOOK_REQUIRE_LIBREOFFICE"
+REQUIRED = "SOLBOOK_REQUIRE_LIBREOFFICE"  # set to 1 in CI: a missing program must not look like success
 
 
-@pytest.fixture(autouse=True)
-def _libreoffice(request: pytest.FixtureRequest) -> None:
-    if request.node.get_closest_marker("libreoffice"):
-        try:
-            libreoffice.program()
-        except UserError as error:
-            if os.environ.get(REQUIRED) == "1":
-                pytest.fail(f"{error} ({REQUIRED} is set)", pytrace=False)
-            pytest.skip(str(error))
+def _missing() -> str | None:
+    try:
+        libreoffice.program()
+    except MissingProgram as error:
+        return str(error)
+    return None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("libreoffice") and (reason := _missing()):
+        if os.environ.get(REQUIRED) == "1":
+            pytest.fail(f"{reason} ({REQUIRED} is set)", pytrace=False)
+        pytest.skip(reason)

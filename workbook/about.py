@@ -5,14 +5,17 @@ PURPOSE = "Which parallelisation strategy does a large model need on a cluster, 
 HOW_TO_READ = (
     "Each time is the least that the resource can take for one optimizer step, were it always busy at its ceiling. "
     "With perfect overlap the busiest resource sets the step time: that is the speed of light of the strategy.",
-    "Bound by: the busiest resource. Compute includes the pipeline's bubble. Communication / compute above 1: "
-    "devices wait for the network. Break-even: the value at which scale-out traffic takes exactly as long as compute.",
-    "To ask \"what if\", change a yellow cell of the sheet Analysis, or copy a column into the next free one. "
+    "Bound by: the busiest resource; compute includes the pipeline's bubble. Network time / compute time above 1: "
+    "devices wait for the network. MFU divides by the BF16 peak, as DeepSeek does: with FP8 it may exceed 100 %.",
+    'To ask "what if", change a yellow cell of the sheet Analysis, or copy a column into the next free one. '
     "Every number here follows.",
 )
 
 FACTS = (
-    ("Made by", "solbook 0.1.0, from definitions in Python: each formula here and the Python engine are one definition."),
+    (
+        "Made by",
+        "solbook 0.1.0, from definitions in Python: each formula here and the Python engine are one definition.",
+    ),
     (
         "What it computes",
         "FLOPs, bytes and speed-of-light times of one optimizer step per strategy, memory per device, and what follows "

@@ -6,7 +6,7 @@ analysis.section("Choices")
 
 
 def _choice(name: str, key: str, table: str, label: str, note: str, unit: str = "1") -> None:
-    analysis.lookup(name, unit, label, key, table, note)
+    analysis.lookup(name, unit, label, key, table, note, number_format="0.##")
 
 
 _choice(

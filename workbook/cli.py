@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -30,7 +31,10 @@ def study_options(command: Command) -> Command:
     """The argument and options that choose and change a study."""
     for decorate in (
         click.option(
-            "--set", "settings", multiple=True, metavar="NAME=VALUE",
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="NAME=VALUE",
             help="Change an input of all strategies; repeat for more. A value may carry a unit: '40 GB/s'.",
         ),
         click.option("--model", metavar="MODEL", help="A model by name, or the path of a Hugging Face config.json."),
@@ -106,7 +110,11 @@ def _as_json(reference: str, study: Any) -> dict[str, Any]:
 @solbook.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
-    "--with", "evaluator", type=EVALUATOR_CHOICE, default="all", show_default="every one that is installed",
+    "--with",
+    "evaluator",
+    type=EVALUATOR_CHOICE,
+    default="all",
+    show_default="every one that is installed",
     help="What recalculates the file.",
 )
 def verify(file: Path, evaluator: str) -> None:
@@ -180,17 +188,27 @@ def main() -> None:
     """Run the command line; what a user can mend is one line and exit code 2."""
     try:
         solbook.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)
     except click.Abort:
         click.echo("solbook: stopped", err=True)
         sys.exit(130)
+    except BrokenPipeError:  # the reader, such as head, has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        context = getattr(error, "ctx", None)
+        _refuse(f"{error.format_message()} See {context.command_path} --help" if context else error.format_message())
     except UserError as error:
-        click.echo(f"solbook: {' '.join(str(error).split())}", err=True)
-        sys.exit(2)
+        _refuse(str(error))
+    except OSError as error:
+        _refuse(f"cannot read or write: {error}")
+
+
+def _refuse(problem: str) -> NoReturn:
+    click.echo(f"solbook: {' '.join(problem.split())}", err=True)
+    sys.exit(2)
 
 
 if __name__ == "__main__":

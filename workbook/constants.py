@@ -113,15 +113,31 @@ analysis.constant(
     Source: DeepSeek-V3 report, arXiv 2412.19437, section 1 (180K device-hours per trillion tokens)""",
 )
 analysis.constant(
-    "relative_tolerance", "1", "Tolerance of checks", 1e-9,
+    "relative_tolerance",
+    "1",
+    "Tolerance of checks",
+    1e-9,
     """Two routes to one number may differ by rounding only.
     Source: double precision keeps 15 digits""",
 )
 analysis.constant(
-    "roofline_left_edge", "FLOP/byte", "Left edge of the roofline chart", 10,
+    "roofline_left_edge",
+    "FLOP/byte",
+    "Left edge of the roofline chart",
+    100,
     "Source: a choice of the chart",
 )
 analysis.constant(
-    "roofline_right_edge", "FLOP/byte", "Right edge of the roofline chart", 10_000,
+    "roofline_right_edge",
+    "FLOP/byte",
+    "Right edge of the roofline chart",
+    10_000,
     "Source: a choice of the chart",
+)
+analysis.constant(
+    "roofline_label_step",
+    "1",
+    "Step between labels of the roofline chart",
+    1.28,
+    "Source: a choice of the chart: fifteen labels within two decades",
 )

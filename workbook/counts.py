@@ -22,9 +22,7 @@ def counts(reference: str, batch: int, sequence_length: int) -> dict[str, Any]:
     table = catalogue.model(reference)
     tables = {**catalogue.choices(), table.name: table, catalogue.HARDWARE: catalogue.hardware()}
     name = table.rows[0]["name"]
-    values = analysis.compute(
-        {"model": name, "sequence_length": sequence_length}, catalogue.columns(tables.values())
-    )
+    values = analysis.compute({"model": name, "sequence_length": sequence_length}, catalogue.columns(tables.values()))
     tokens = batch * sequence_length
 
     def flops(key: str) -> int | float:

@@ -481,7 +481,7 @@ def expert_optimizer_shards(shards_optimizer, expert_shard_size):
     return where(shards_optimizer == 1, expert_shard_size, 1)
 
 
-@quantity("byte", "Optimizer bytes per parameter")
+@quantity("byte", "Optimizer bytes per parameter", number_format="0.##")
 def optimizer_bytes(master_weight_bytes, moment_bytes):
     """Master weight and both moments."""
     return master_weight_bytes + moment_bytes

@@ -15,8 +15,23 @@ operators.input("m", "token", "M", None, "Rows: tokens that the weight is multip
 operators.input("n", "1", "N", None, "Columns of the weight on this rank; keys per query for attention.")
 operators.input("k", "1", "K", None, "Inner dimension on this rank; width of its heads for attention.")
 operators.input("count", "1", "Count", None, "Times per micro-batch, over all layers.")
-operators.input("uses_linear_precision", "1", "Linear precision", None, "1 where the precision recipe's linear format applies, 0 for BF16.")
-operators.input("has_weight", "1", "Has a weight", None, "1 for a weight matrix, 0 for attention, whose operands are activations.")
+operators.input(
+    "uses_linear_precision",
+    "1",
+    "Linear precision",
+    None,
+    "1 where the precision recipe's linear format applies, 0 for BF16.",
+)
+operators.input(
+    "has_weight", "1", "Has a weight", None, "1 for a weight matrix, 0 for attention, whose operands are activations."
+)
+operators.input(
+    "label_level",
+    "1",
+    "Label level",
+    None,
+    "How high above the roof the chart writes the operator's name: operators of lower intensity stand higher, so that no line to a name crosses another name.",
+)
 
 
 @operators.quantity("FLOP/s", "Compute ceiling")
@@ -42,21 +57,37 @@ def activation_bytes_moved(m, k, uses_linear_precision, linear_input_bytes, acti
     """Input read once and output written once. Fused attention reads queries, keys and values, and writes its output:
     twice the heads' width.
     """
-    return m * k * where(uses_linear_precision == 1, linear_input_bytes, activation_bytes) + m * activation_bytes * where(
-        has_weight == 1, n, k
-    )
+    return m * k * where(
+        uses_linear_precision == 1, linear_input_bytes, activation_bytes
+    ) + m * activation_bytes * where(has_weight == 1, n, k)
 
 
 @operators.quantity("FLOP/byte", "Intensity", number_format="#,##0.0")
-def intensity(flops, weight_bytes_read, activation_bytes_moved, memory_capacity):
+def intensity(count, flops, weight_bytes_read, activation_bytes_moved, memory_capacity):
     """FLOPs per byte of HBM traffic, each operand moved once; 0 for an operator that the model does not have."""
-    return flops / where(activation_bytes_moved > 0, weight_bytes_read + activation_bytes_moved, memory_capacity)
+    return where(
+        count > 0,
+        flops / where(activation_bytes_moved > 0, weight_bytes_read + activation_bytes_moved, memory_capacity),
+        0,
+    )
+
+
+@operators.quantity("FLOP/byte", "Intensity of its label", number_format="#,##0.0")
+def label_intensity(intensity):
+    """Where the chart writes the operator's name: above its point."""
+    return intensity
 
 
 @operators.quantity("FLOP/s", "Attainable")
 def attainable(rate, intensity, hbm_ceiling):
     """The roof above the operator: its compute ceiling, or what HBM feeds at its intensity."""
     return least(rate, intensity * hbm_ceiling)
+
+
+@operators.quantity("FLOP/s", "Height of its label")
+def label_height(linear_ceiling, roofline_label_step, label_level):
+    """Where the chart writes the operator's name: each at a height of its own."""
+    return linear_ceiling * roofline_label_step**label_level
 
 
 @operators.quantity("FLOP", "FLOPs, all layers")
@@ -72,9 +103,9 @@ def time(total_flops, attainable, rate):
 
 
 @operators.quantity("text", "Bound by")
-def operator_bound(attainable, rate):
-    """Which roof the operator is under."""
-    return where(attainable < rate, "HBM", "compute")
+def operator_bound(total_flops, attainable, rate):
+    """Which roof the operator is under; none for an operator that the model does not have."""
+    return where(total_flops > 0, where(attainable < rate, "HBM", "compute"), "none")
 
 
 def tokens(microbatch_tokens):
@@ -99,7 +130,10 @@ def moe_layers(num_moe_layers, num_prediction_layers):
 
 def expert_rows(microbatch_tokens, expert_parallel_size, num_experts_per_tok, n_routed_experts):
     return (
-        microbatch_tokens * expert_parallel_size * num_experts_per_tok / where(n_routed_experts > 0, n_routed_experts, 1)
+        microbatch_tokens
+        * expert_parallel_size
+        * num_experts_per_tok
+        / where(n_routed_experts > 0, n_routed_experts, 1)
     )
 
 
@@ -111,31 +145,54 @@ LINEAR = {"uses_linear_precision": 1, "has_weight": 1}
 BF16 = {"uses_linear_precision": 0, "has_weight": 1}
 
 operators.row(
-    "Query down", **LINEAR, m=tokens, k=hidden, count=attention_layers,
+    "Query down",
+    label_level=9,
+    **LINEAR,
+    m=tokens,
+    k=hidden,
+    count=attention_layers,
     n=lambda q_lora_rank, tensor_parallel_size: q_lora_rank / tensor_parallel_size,
 )
 operators.row(
-    "Query up", **LINEAR, m=tokens, count=attention_layers,
+    "Query up",
+    label_level=11,
+    **LINEAR,
+    m=tokens,
+    count=attention_layers,
     k=lambda query_input_width: query_input_width,
     n=lambda num_attention_heads, query_head_dim, tensor_parallel_size: (
         num_attention_heads * query_head_dim / tensor_parallel_size
     ),
 )
 operators.row(
-    "Key-value down", **LINEAR, m=tokens, k=hidden, count=attention_layers,
+    "Key-value down",
+    label_level=13,
+    **LINEAR,
+    m=tokens,
+    k=hidden,
+    count=attention_layers,
     n=lambda latent_attention, kv_lora_rank, qk_rope_head_dim, tensor_parallel_size: (
         latent_attention * (kv_lora_rank + qk_rope_head_dim) / tensor_parallel_size
     ),
 )
 operators.row(
-    "Key-value up", **LINEAR, m=tokens, count=attention_layers,
+    "Key-value up",
+    label_level=14,
+    **LINEAR,
+    m=tokens,
+    count=attention_layers,
     k=lambda latent_attention, kv_lora_rank, hidden_size: where(latent_attention == 1, kv_lora_rank, hidden_size),
     n=lambda key_value_up_parameters, latent_attention, kv_lora_rank, hidden_size, tensor_parallel_size: (
         key_value_up_parameters / where(latent_attention == 1, kv_lora_rank, hidden_size) / tensor_parallel_size
     ),
 )
 operators.row(
-    "Attention core", uses_linear_precision=0, has_weight=0, m=tokens, count=attention_layers,
+    "Attention core",
+    label_level=12,
+    uses_linear_precision=0,
+    has_weight=0,
+    m=tokens,
+    count=attention_layers,
     k=lambda num_attention_heads, query_head_dim, value_head_dim, tensor_parallel_size: (
         num_attention_heads * (query_head_dim + value_head_dim) / tensor_parallel_size
     ),
@@ -144,53 +201,102 @@ operators.row(
     ),
 )
 operators.row(
-    "Attention output", **LINEAR, m=tokens, n=hidden, count=attention_layers,
+    "Attention output",
+    label_level=2,
+    **LINEAR,
+    m=tokens,
+    n=hidden,
+    count=attention_layers,
     k=lambda num_attention_heads, value_head_dim, tensor_parallel_size: (
         num_attention_heads * value_head_dim / tensor_parallel_size
     ),
 )
 operators.row(
-    "Dense MLP in", **LINEAR, m=tokens, k=hidden, count=dense_layers,
+    "Dense MLP in",
+    label_level=6,
+    **LINEAR,
+    m=tokens,
+    k=hidden,
+    count=dense_layers,
     n=lambda mlp_matrices, intermediate_size, tensor_parallel_size: (
         (mlp_matrices - 1) * intermediate_size / tensor_parallel_size
     ),
 )
 operators.row(
-    "Dense MLP out", **LINEAR, m=tokens, n=hidden, count=dense_layers,
+    "Dense MLP out",
+    label_level=1,
+    **LINEAR,
+    m=tokens,
+    n=hidden,
+    count=dense_layers,
     k=lambda intermediate_size, tensor_parallel_size: intermediate_size / tensor_parallel_size,
 )
-operators.row("Router", **BF16, m=tokens, k=hidden, count=moe_layers,
+operators.row(
+    "Router",
+    label_level=15,
+    **BF16,
+    m=tokens,
+    k=hidden,
+    count=moe_layers,
     n=lambda n_routed_experts, tensor_parallel_size: n_routed_experts / tensor_parallel_size,
 )
 operators.row(
-    "Expert in", **LINEAR, m=expert_rows, k=hidden, count=local_experts,
+    "Expert in",
+    label_level=3,
+    **LINEAR,
+    m=expert_rows,
+    k=hidden,
+    count=local_experts,
     n=lambda mlp_matrices, moe_intermediate_size, tensor_parallel_size: (
         (mlp_matrices - 1) * moe_intermediate_size / tensor_parallel_size
     ),
 )
 operators.row(
-    "Expert out", **LINEAR, m=expert_rows, n=hidden, count=local_experts,
+    "Expert out",
+    label_level=8,
+    **LINEAR,
+    m=expert_rows,
+    n=hidden,
+    count=local_experts,
     k=lambda moe_intermediate_size, tensor_parallel_size: moe_intermediate_size / tensor_parallel_size,
 )
 operators.row(
-    "Shared expert in", **LINEAR, m=tokens, k=hidden, count=moe_layers,
+    "Shared expert in",
+    label_level=7,
+    **LINEAR,
+    m=tokens,
+    k=hidden,
+    count=moe_layers,
     n=lambda mlp_matrices, shared_expert_intermediate_size, tensor_parallel_size: (
         (mlp_matrices - 1) * shared_expert_intermediate_size / tensor_parallel_size
     ),
 )
 operators.row(
-    "Shared expert out", **LINEAR, m=tokens, n=hidden, count=moe_layers,
+    "Shared expert out",
+    label_level=10,
+    **LINEAR,
+    m=tokens,
+    n=hidden,
+    count=moe_layers,
     k=lambda shared_expert_intermediate_size, tensor_parallel_size: (
         shared_expert_intermediate_size / tensor_parallel_size
     ),
 )
 operators.row(
-    "Prediction projection", **LINEAR, m=tokens, n=hidden,
+    "Prediction projection",
+    label_level=4,
+    **LINEAR,
+    m=tokens,
+    n=hidden,
     k=lambda hidden_size, tensor_parallel_size: 2 * hidden_size / tensor_parallel_size,
     count=lambda num_prediction_layers: num_prediction_layers,
 )
 operators.row(
-    "Output head", **BF16, m=tokens, k=hidden,
+    "Output head",
+    label_level=5,
+    **BF16,
+    m=tokens,
+    k=hidden,
     n=lambda vocab_size, tensor_parallel_size: vocab_size / tensor_parallel_size,
     count=lambda num_prediction_layers: 1 + num_prediction_layers,
 )

@@ -116,9 +116,7 @@ def activations(
 ):
     """Kept activations, and on the last stage the logits of one micro-batch."""
     return (
-        in_flight
-        * rank_microbatch_tokens
-        * (dense_layers * dense_layer_kept_bytes + moe_layers * moe_layer_kept_bytes)
+        in_flight * rank_microbatch_tokens * (dense_layers * dense_layer_kept_bytes + moe_layers * moe_layer_kept_bytes)
         + is_last * logits_memory
     )
 

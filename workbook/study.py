@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -63,7 +64,9 @@ class Study:
                 if isinstance(value, Failure):
                     raise UserError(f"strategy '{name}': {key} cannot be computed: {value.reason}")
                 if isinstance(value, float) and not math.isfinite(value):
-                    raise UserError(f"strategy '{name}': {key} is not a finite number: check the inputs for huge values")
+                    raise UserError(
+                        f"strategy '{name}': {key} is not a finite number: check the inputs for huge values"
+                    )
 
 
 def names() -> list[str]:
@@ -72,11 +75,10 @@ def names() -> list[str]:
 
 
 def _path(reference: str) -> Path:
-    shipped = catalogue.templates_directory() / "studies" / f"{reference}.toml"
-    if "/" not in reference and shipped.is_file():
-        return shipped
+    if reference in names():
+        return catalogue.templates_directory() / "studies" / f"{reference}.toml"
     path = Path(reference)
-    if not path.exists():
+    if not os.path.exists(path):
         close = difflib.get_close_matches(reference, names(), n=1)
         hint = f"did you mean '{close[0]}'? " if close else ""
         raise UserError(f"no study '{reference}': {hint}give a name ({', '.join(names())}) or the path of a study file")
@@ -101,8 +103,6 @@ def _read(path: Path) -> Any:
         raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not UTF-8 text: save it as TOML in UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path} is not TOML: {' '.join(str(error).split())}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
@@ -111,6 +111,9 @@ def _read(path: Path) -> Any:
                 f"{path}: unknown field '{where}': a study has title, description, [common] and [strategies.\"NAME\"]"
             ) from error
         raise UserError(f"{path}: {where}: {first['msg'][0].lower()}{first['msg'][1:]}") from error
+    except (ValueError, RecursionError) as error:
+        problem = "it is nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
+        raise UserError(f"{path} is not TOML: {problem}") from error
 
 
 def load(
@@ -145,7 +148,11 @@ def load(
     for name, own in content.strategies.items():
         check_name(name, f"strategy in {path}")
         inputs: dict[str, Any] = {}
-        for origin, fields in ((f"{path}: [common]", content.common), (f"{path}: strategy '{name}'", own), ("--set", changes)):
+        for origin, fields in (
+            (f"{path}: [common]", content.common),
+            (f"{path}: strategy '{name}'", own),
+            ("--set", changes),
+        ):
             for key, value in fields.items():
                 if key not in constants:
                     inputs[key] = checked(quantity_named(key, origin, tables), value, origin, tables)
@@ -174,7 +181,9 @@ def quantity_named(key: str, origin: str, tables: Mapping[str, Table]) -> Quanti
     if quantity is not None and quantity.kind in SETTABLE:
         return quantity
     if quantity is not None:
-        raise UserError(f"{origin}: '{key}' is computed: change its inputs, {', '.join(sorted(quantity.ingredients)[:4])}")
+        raise UserError(
+            f"{origin}: '{key}' is computed: change its inputs, {', '.join(sorted(quantity.ingredients)[:4])}"
+        )
     settable = [q.name for q in analysis.quantities.values() if q.kind in SETTABLE]
     close = difflib.get_close_matches(key, settable, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "the sheet Analysis lists the inputs by key"
@@ -190,10 +199,12 @@ def checked(quantity: Quantity, value: Any, origin: str, tables: Mapping[str, Ta
         value = _with_unit(quantity, value, where)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UserError(f"{where} is {value!r}: write a number in {unit_in_words(quantity.unit)}")
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise UserError(f"{where} is {value}: write a finite number in {unit_in_words(quantity.unit)}")
     if abs(value) > HUGE:
-        raise UserError(f"{where} is {value:g}, which is beyond anything real: write it in {unit_in_words(quantity.unit)}")
+        raise UserError(
+            f"{where} is beyond {HUGE:g}, more than anything real: write it in {unit_in_words(quantity.unit)}"
+        )
     if value < 0 and quantity.name not in MAY_BE_NEGATIVE:
         raise UserError(f"{where} is {value:g}: write a number above 0")
     if value == 0 and quantity.kind not in MAY_BE_ZERO and quantity.name != "device_hour_price":

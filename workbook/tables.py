@@ -71,7 +71,11 @@ def models_table() -> None:
         total = analysis.compute({"model": row["name"]}, columns)["total_parameters"]
         experts = f"{row['num_experts_per_tok']} of {row['n_routed_experts']}" if row["n_routed_experts"] else "-"
         table.add_row(
-            row["name"], str(row["num_hidden_layers"]), str(row["hidden_size"]), row["attention_kind"], experts,
+            row["name"],
+            str(row["num_hidden_layers"]),
+            str(row["hidden_size"]),
+            row["attention_kind"],
+            experts,
             f"{total:,}",
         )
     _print(table)

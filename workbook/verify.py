@@ -157,7 +157,9 @@ def _row_sheets(
             yield Difference(title, "", "", "sheet", ABSENT, "a sheet", "the sheet is missing"), False
             continue
         lines = {content: row for row, content in grid.column(1)}
-        chosen = next((content for _, content in grid.row(lines["Strategy"])[1:]), None) if "Strategy" in lines else None
+        chosen = (
+            next((content for _, content in grid.row(lines["Strategy"])[1:]), None) if "Strategy" in lines else None
+        )
         head = lines.get(next(iter(model.sections())))
         if chosen not in values or head is None:
             yield Difference(title, "", str(chosen), "Strategy", chosen, "a strategy", "no such strategy"), False

@@ -8,7 +8,7 @@ from typing import Any
 
 from openpyxl.utils.cell import coordinate_to_tuple
 
-from pyxl.errors import MissingProgram, UserError
+from pyxl.errors import MissingProgram
 from pyxl.evaluators import NO_EDITS, Formula, Place, Value, contents, plain, require_place
 
 try:

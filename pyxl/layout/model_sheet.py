@@ -121,7 +121,7 @@ def _head(sheet: Sheet, strategies: Mapping[str, Any], slots: int) -> None:
     for slot in range(slots):
         names = list(strategies)
         sheet.put(HEADER_ROW, FIRST_SLOT + slot, names[slot] if slot < len(names) else None, "header")
-        sheet.widths[FIRST_SLOT + slot] = 19
+        sheet.widths[FIRST_SLOT + slot] = 25
     sheet.heights[HEADER_ROW] = 44
     sheet.widths.update({KEY: 40, LABEL: 42, UNIT: 15, WORDS: 60, SOURCE: 40, NOTE: 60})
     sheet.folded_columns = (WORDS, NOTE)

@@ -24,12 +24,10 @@ def lay_out(
     values: Sequence[Mapping[str, Any]],
     parent: ModelSheet,
     catalogue: Mapping[str, Reference],
-    imports_at: int,
 ) -> dict[str, Reference]:
     """Lay out a row model; returns its columns and imports as references, keyed "title.name".
 
-    The table starts below the head, the imports at column `imports_at` beside it, so that the first thing a
-    reader meets is the table.
+    The table starts below the head, the imports stand right of it, so that a reader meets the table first.
     """
     selector = sheet.address(FIRST_ROW + 1, 2)
     sheet.put(FIRST_ROW + 1, 1, "Strategy", "label")
@@ -37,7 +35,7 @@ def lay_out(
     sheet.validations.append(
         Validation(f"B{FIRST_ROW + 1}", parent.across("strategy"), "Strategy", "A column of the sheet Analysis.")
     )
-    places = _imports(sheet, model, selector, chosen, values[names.index(chosen)], parent, catalogue, imports_at, names)
+    places = _imports(sheet, model, selector, chosen, values[names.index(chosen)], parent, catalogue, names)
     own = {f"{sheet.title}.{name}": place for name, place in places.items()}
     return own | _table(sheet, model, values[names.index(chosen)], places)
 
@@ -50,11 +48,10 @@ def _imports(
     values: Mapping[str, Any],
     parent: ModelSheet,
     catalogue: Mapping[str, Reference],
-    column: int,
     names: Sequence[str],
 ) -> dict[str, Reference]:
     places: dict[str, Reference] = {}
-    row = FIRST_ROW + 2
+    row, column = FIRST_ROW + 3, len(model.quantities) + 3
     sheet.put_row(row, column, ["Taken from Analysis", "Unit", "Value"], "header")
     sheet.widths.update({column: 40, column + 1: 12, column + 2: 18})
     for name in model.imports:

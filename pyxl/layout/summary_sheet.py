@@ -34,7 +34,7 @@ def lay_out(
     names = list(strategies)
     sheet.put(row, 1, "Strategy", "header")
     sheet.widths[1] = 40
-    sheet.heights[row] = 48
+    sheet.heights[row] = 42
     columns: dict[str, list[Any]] = {"strategy": [], **{heading.quantity: [] for heading in headings}}
     for column, heading in enumerate(headings, start=2):
         sheet.put(row, column, heading.title, "header")
@@ -75,4 +75,3 @@ def verdict_highlights(places: Mapping[str, Reference], good: Mapping[str, str])
         rules.append(Highlight(cells, f'{first}="{word}"', "good"))
         rules.append(Highlight(cells, f'AND({first}<>"{word}",{first}<>"")', "bad"))
     return rules
-

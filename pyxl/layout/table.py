@@ -70,4 +70,3 @@ def place_table(
         )
         for column, key in enumerate(["name", *(field.name for field in fields)], start=1)
     }
-

@@ -268,6 +268,10 @@ class TestLibreOfficeLeavesNothing:
         with pytest.raises(UserError, match="cannot read"), libreoffice.Session() as session:
             session.open(path.with_name("missing.xlsx"))
 
+    def test_after_a_session_that_does_not_answer(self) -> None:
+        with libreoffice.Session() as session:
+            session._desktop = None  # it cannot be asked to end
+
 
 @pytest.mark.libreoffice
 def test_a_session_edits_copies_and_prints_as_a_user_does(path: Path, tmp_path: Path) -> None:

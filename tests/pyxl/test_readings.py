@@ -1,6 +1,7 @@
 """Every reading has the right rule for every operation, and what no reading can hold is refused."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,6 +87,28 @@ CASES: dict[Operation, tuple[Expression, object, str, str, str]] = {
 def test_number(operation: Operation) -> None:
     expression, expected, *_ = CASES[operation]
     assert number.evaluate(expression, VALUES.__getitem__) == expected
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: 2 + x,
+        lambda x, y: 2 - x,
+        lambda x, y: 2 * x,
+        lambda x, y: 2 / x,
+        lambda x, y: 2**x,
+        lambda x, y: -x,
+        lambda x, y: x - y - 2,
+        lambda x, y: x / y / 2,
+        lambda x, y: x**2**2,
+        lambda x, y: -(x**2),
+        lambda x, y: where(x > 2, y, 1),
+        lambda x, y: where(x <= 2, y, 1),
+    ],
+)
+def test_a_definition_is_traced_as_python_computes_it(function: Any) -> None:
+    for x, y in ((6.0, 4.0), (-1.5, 0.5), (2.0, 2.0)):
+        assert number.evaluate(function(X, Y), {"x": x, "y": y}.__getitem__) == function(x, y)
 
 
 @pytest.mark.parametrize("operation", Operation)
