@@ -54,7 +54,8 @@ def require_replaceable(path: Path, *, force: bool) -> None:
     advice = "choose another file with -o, or overwrite it with --force"
     try:
         found = contents(path)
-        properties = load_workbook(path, read_only=True).custom_doc_props
+        book: Any = load_workbook(path, read_only=True)
+        properties = book.custom_doc_props
     except UserError as error:
         raise UserError(f"{error}; it was not written by solbook: {advice}") from None
     kept = properties[PROPERTY].value if PROPERTY in properties.names else None

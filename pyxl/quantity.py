@@ -21,6 +21,7 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -296,25 +297,52 @@ class Model:
         return values
 
     def _value(self, quantity: Quantity, value_of: Callable[[str], Any]) -> Any:
+        """By the quantity's own function; where that fails, as a cell does it: with one branch of where() only."""
         assert quantity.expression is not None
-        try:
-            ingredients = [value_of(name) for name in quantity.parameters or quantity.ingredients]
-            if failed := _first_failure(ingredients):
-                return failed
-            if quantity.function is None:
-                return evaluate(quantity.expression, value_of)
-            value = quantity.function(*ingredients)
-            if isinstance(value, complex) or (isinstance(value, int | float) and not math.isfinite(value)):
-                return Failure("#NUM!", f"{quantity.name} is not a number that a cell can hold")
-            return value
-        except ZeroDivisionError:
-            return Failure("#DIV/0!", f"{quantity.name} divides by zero")
-        except OverflowError:
-            return Failure("#NUM!", f"{quantity.name} is too large for a number")
-        except NotFound as error:
-            return Failure("#N/A", f"{quantity.name}: {error}")
-        except TypeError as error:
-            return Failure("#VALUE!", f"{quantity.name}: {error}")
+        if quantity.function is not None:
+            ingredients = [value_of(name) for name in quantity.parameters]
+            if _first_failure(ingredients) is None:
+                with suppress(ArithmeticError, LookupError, TypeError, ValueError):
+                    return _finite(quantity.function(*ingredients))
+        return attempt(quantity.name, quantity.expression, value_of)
+
+
+def attempt(name: str, expression: Expression, value_of: Callable[[str], Any]) -> Any:
+    """The value of an expression as a cell computes it, or the `Failure` that the cell shows; `name` says whose."""
+    try:
+        return _finite(evaluate(expression, lambda key: _usable(value_of(key))))
+    except _Unusable as unusable:
+        return unusable.failure
+    except ZeroDivisionError:
+        return Failure("#DIV/0!", f"{name} divides by zero")
+    except OverflowError:
+        return Failure("#NUM!", f"{name} is too large for a number")
+    except NotFound as error:
+        return Failure("#N/A", f"{name}: {error}")
+    except ValueError:
+        return Failure("#NUM!", f"{name} is not a number that a cell can hold")
+    except TypeError as error:
+        return Failure("#VALUE!", f"{name}: {error}")
+
+
+class _Unusable(Exception):
+    """An ingredient that is needed has no value."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
+
+
+def _usable(value: Any) -> Any:
+    if (failed := _first_failure((value,))) is not None:
+        raise _Unusable(failed)
+    return value
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, complex) or (isinstance(value, int | float) and not math.isfinite(value)):
+        raise ValueError
+    return value
 
 
 def _first_failure(values: Iterable[Any]) -> Failure | None:

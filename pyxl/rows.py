@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyxl.operations import Expression, Literal, Symbol, symbols
-from pyxl.quantity import Column, DefinitionError, Model
-from pyxl.readings.number import evaluate
+from pyxl.quantity import Column, DefinitionError, Model, attempt
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class RowModel(Model):
         """The values of every row, given the parent's."""
         return [
             self.compute(
-                {name: evaluate(expression, parent_values.__getitem__) for name, expression in row.given.items()},
+                {name: attempt(name, given, parent_values.__getitem__) for name, given in row.given.items()},
                 parent_values,
             )
             for row in self.rows

@@ -48,9 +48,8 @@ def _named_style(name: str, style: Style) -> NamedStyle:
 class _Stamps:
     """Style arrays by role and number format, made once: setting styles cell by cell is what costs time."""
 
-    def __init__(self, workbook: Workbook) -> None:
-        self._workbook = workbook
-        self._cell = workbook.active.cell(1, 1)  # type: ignore[union-attr]
+    def __init__(self, workbook: Any) -> None:
+        self._cell = workbook.active.cell(1, 1)
         self._arrays: dict[tuple[str, str | None], Any] = {}
         for name, style in STYLES.items():
             workbook.add_named_style(_named_style(name, style))
@@ -142,19 +141,19 @@ def _highlight(worksheet: Any, sheet: Sheet) -> None:
             FormulaRule(
                 formula=[rule.condition],
                 font=Font(color=style.color, bold=style.bold),
-                fill=PatternFill(bgColor=style.fill, fill_type="solid"),
+                fill=PatternFill(bgColor=style.fill, fill_type="solid") if style.fill else None,
             ),
         )
 
 
 def workbook_bytes(plan: Plan) -> bytes:
     """The whole file. Equal plans give equal bytes: no time, path or user name enters it."""
-    workbook = Workbook()
+    workbook: Any = Workbook()
     stamps = _Stamps(workbook)
     scratch = workbook.active
     for sheet in plan.sheets:
         _write_sheet(workbook.create_sheet(sheet.title), sheet, stamps, protect=plan.protect)
-    workbook.remove(scratch)  # type: ignore[arg-type]
+    workbook.remove(scratch)
     workbook.active = 0
     properties = workbook.properties
     properties.title, properties.description, properties.creator = plan.title, plan.description, GENERATOR

@@ -99,10 +99,12 @@ def check_expert_tensor(expert_tensor_parallel_size, tensor_parallel_size, exper
 
 
 @check("Replicas divide shard groups")
-def check_replicas(shard_size, expert_shard_size):
+def check_replicas(data_parallel_size, data_parallel_replicas, expert_data_parallel_size):
     """Hybrid sharding needs whole shard groups, of dense and of expert state."""
     return require(
-        ceil(shard_size) + ceil(expert_shard_size) == shard_size + expert_shard_size,
+        ceil(ceil(data_parallel_size) / data_parallel_replicas)
+        + ceil(ceil(expert_data_parallel_size) / data_parallel_replicas)
+        == (ceil(data_parallel_size) + ceil(expert_data_parallel_size)) / data_parallel_replicas,
         "data_parallel_replicas must divide the data parallel size and the expert data parallel size",
     )
 

@@ -60,6 +60,7 @@ def _study(study: str, hardware: str | None, model: str | None, settings: tuple[
 @click.option("--protect", is_flag=True, help="Lock calculations (without a password); inputs stay open.")
 def build(
     study: str,
+    *,
     hardware: str | None,
     model: str | None,
     settings: tuple[str, ...],
@@ -187,7 +188,7 @@ def study_list() -> None:
 def main() -> None:
     """Run the command line; what a user can mend is one line and exit code 2."""
     try:
-        solbook.main(standalone_mode=False)
+        solbook.main(prog_name="solbook", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)

@@ -41,7 +41,8 @@ analysis.input(
     "1",
     "Tensor parallel size (TP)",
     1,
-    "Ranks that share each attention and MLP matrix; activations are split along the sequence (Megatron sequence parallelism).",
+    "Ranks that share each attention and MLP matrix; activations are split along the sequence "
+    "(Megatron sequence parallelism).",
 )
 analysis.input("pipeline_parallel_size", "1", "Pipeline parallel size (PP)", 1, "Stages that the layers are cut into.")
 analysis.input(
@@ -102,7 +103,8 @@ analysis.input(
     "text",
     "Bandwidth model",
     "flat",
-    "Flat: all bytes from other nodes come through the device's own NIC. Hierarchical: each byte enters a node once and is passed on by the scale-up network.",
+    "Flat: all bytes from other nodes come through the device's own NIC. Hierarchical: each byte enters a node once "
+    "and is passed on by the scale-up network.",
     choices="Bandwidth",
 )
 analysis.input(

@@ -326,6 +326,8 @@ def attention_kept_bytes(
     hidden_size,
     linear_input_bytes,
     keeps_projections,
+    repeats_up_projections,
+    latent_attention,
     num_attention_heads,
     query_head_dim,
     key_value_width,
@@ -333,10 +335,15 @@ def attention_kept_bytes(
     attention_internal_bytes,
     attention_kept_probability_bytes,
 ):
-    """Kept by attention per token and layer: norm output, queries, keys and values, output and latents."""
+    """Kept by attention per token and layer: norm output, queries, keys and values, output and latents.
+
+    A policy that projects queries, keys and values up again keeps them where there is no latent to do so from.
+    """
     return (
         keeps_norm_outputs * hidden_size * linear_input_bytes
-        + keeps_projections * (num_attention_heads * query_head_dim + key_value_width) * activation_bytes
+        + most(keeps_projections, repeats_up_projections * (1 - latent_attention))
+        * (num_attention_heads * query_head_dim + key_value_width)
+        * activation_bytes
         + attention_internal_bytes
         + attention_kept_probability_bytes
     )
@@ -408,9 +415,11 @@ def rank_microbatch_tokens(microbatch_tokens, tensor_parallel_size):
 
 
 @quantity("byte", "Logits")
-def logits_memory(microbatch_tokens, vocab_size, tensor_parallel_size, logit_bytes):
-    """Logits of one micro-batch on the last stage, the vocabulary split over the tensor ranks."""
-    return microbatch_tokens * vocab_size / tensor_parallel_size * logit_bytes
+def logits_memory(microbatch_tokens, vocab_size, tensor_parallel_size, logit_bytes, num_prediction_layers):
+    """Logits of one micro-batch on the last stage, the vocabulary split over the tensor ranks; each prediction layer
+    has its own.
+    """
+    return microbatch_tokens * vocab_size / tensor_parallel_size * logit_bytes * (1 + num_prediction_layers)
 
 
 @quantity("byte", "Layer at work")
@@ -695,19 +704,28 @@ def gathered_layer_memory(
     rank_moe_layer_parameters,
     rank_expert_layer_parameters,
     rank_dense_layer_parameters,
+    pipeline_parallel_size,
+    embedding_parameters,
+    tensor_parallel_size,
+    last_stage_head_parameters,
     weight_gather_bytes,
     gradient_reduce_bytes,
 ):
-    """Where weights are sharded, the layer at work is whole: its gathered weights, and its gradient before it is reduced.
+    """Where weights are sharded, the layer at work is whole: gathered weights, and its gradient before it is reduced.
+    In small models without pipeline the embedding or the output head is the largest such unit.
 
     Source: Zhao et al. 2023 (PyTorch FSDP), arXiv 2304.11277, section 3, one unit per transformer layer
     """
     return (
         shards_weights
-        * where(
-            num_moe_layers > 0,
-            most(rank_moe_layer_parameters + rank_expert_layer_parameters, rank_dense_layer_parameters),
+        * most(
+            where(num_moe_layers > 0, rank_moe_layer_parameters + rank_expert_layer_parameters, 0),
             rank_dense_layer_parameters,
+            where(
+                pipeline_parallel_size > 1,
+                0,
+                most(embedding_parameters / tensor_parallel_size, last_stage_head_parameters),
+            ),
         )
         * (weight_gather_bytes + gradient_reduce_bytes)
     )

@@ -30,7 +30,8 @@ operators.input(
     "1",
     "Label level",
     None,
-    "How high above the roof the chart writes the operator's name: operators of lower intensity stand higher, so that no line to a name crosses another name.",
+    "How high above the roof the chart writes the operator's name: the lower its intensity the higher, so that no "
+    "line to a name crosses another name.",
 )
 
 

@@ -104,7 +104,8 @@ def _read(path: Path) -> Any:
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not UTF-8 text: save it as TOML in UTF-8") from error
     except ValidationError as error:
-        first = error.errors()[0]
+        problems = error.errors()
+        first = next((problem for problem in problems if problem["type"] == "extra_forbidden"), problems[0])
         where = ".".join(str(part) for part in first["loc"]) or "the file"
         if first["type"] == "extra_forbidden":
             raise UserError(
@@ -236,7 +237,8 @@ def _word(quantity: Quantity, value: Any, where: str, tables: Mapping[str, Table
     known = {name.casefold(): name for name in table}
     if value.casefold() in known:
         return known[value.casefold()]
-    close = difflib.get_close_matches(value.casefold(), known, n=1, cutoff=0.5)
+    begun = [name for name in known if name.startswith(value.casefold())]
+    close = begun or difflib.get_close_matches(value.casefold(), known, n=1, cutoff=0.5)
     hint = f"did you mean '{known[close[0]]}'? " if close else ""
     raise UserError(f"{where} is '{value}': {hint}there are: {', '.join(known.values())}")
 

@@ -15,19 +15,19 @@ SHARE = "0.0000"
 
 @quantity("1", "Scale-out share, shard group", number_format=SHARE)
 def shard_scale_out_share(shard_size, shard_ranks_in_node, enters_node_once):
-    """Part of a tensor that reaches a rank's NIC in a collective over the dense state's shard group."""
+    """Part of a tensor that reaches a rank's NIC in a collective, over the dense state's shard group."""
     return (shard_size - shard_ranks_in_node) / shard_size / where(enters_node_once == 1, shard_ranks_in_node, 1)
 
 
 @quantity("1", "Scale-up share, shard group", number_format=SHARE)
 def shard_scale_up_share(shard_ranks_in_node, enters_node_once, shard_size):
-    """Part of a tensor that reaches a rank over the scale-up network in a collective over the dense state's shard group."""
+    """Part of a tensor that reaches a rank by the scale-up network, over the dense state's shard group."""
     return (shard_ranks_in_node - 1) / where(enters_node_once == 1, shard_ranks_in_node, shard_size)
 
 
 @quantity("1", "Scale-out share, expert shard group", number_format=SHARE)
 def expert_shard_scale_out_share(expert_shard_size, expert_shard_ranks_in_node, enters_node_once):
-    """Part of a tensor that reaches a rank's NIC in a collective over the expert state's shard group."""
+    """Part of a tensor that reaches a rank's NIC in a collective, over the expert state's shard group."""
     return (
         (expert_shard_size - expert_shard_ranks_in_node)
         / expert_shard_size
@@ -37,7 +37,7 @@ def expert_shard_scale_out_share(expert_shard_size, expert_shard_ranks_in_node, 
 
 @quantity("1", "Scale-up share, expert shard group", number_format=SHARE)
 def expert_shard_scale_up_share(expert_shard_ranks_in_node, enters_node_once, expert_shard_size):
-    """Part of a tensor that reaches a rank over the scale-up network in a collective over the expert state's shard group."""
+    """Part of a tensor that reaches a rank by the scale-up network, over the expert state's shard group."""
     return (expert_shard_ranks_in_node - 1) / where(
         enters_node_once == 1, expert_shard_ranks_in_node, expert_shard_size
     )
@@ -45,7 +45,7 @@ def expert_shard_scale_up_share(expert_shard_ranks_in_node, enters_node_once, ex
 
 @quantity("1", "Scale-out share, replica group", number_format=SHARE)
 def replica_scale_out_share(data_parallel_replicas, replicas_in_node, enters_node_once):
-    """Part of a tensor that reaches a rank's NIC in a collective over the group of replicas."""
+    """Part of a tensor that reaches a rank's NIC in a collective, over the group of replicas."""
     return (
         (data_parallel_replicas - replicas_in_node)
         / data_parallel_replicas
@@ -55,13 +55,13 @@ def replica_scale_out_share(data_parallel_replicas, replicas_in_node, enters_nod
 
 @quantity("1", "Scale-up share, replica group", number_format=SHARE)
 def replica_scale_up_share(replicas_in_node, enters_node_once, data_parallel_replicas):
-    """Part of a tensor that reaches a rank over the scale-up network in a collective over the group of replicas."""
+    """Part of a tensor that reaches a rank by the scale-up network, over the group of replicas."""
     return (replicas_in_node - 1) / where(enters_node_once == 1, replicas_in_node, data_parallel_replicas)
 
 
 @quantity("1", "Scale-out share, expert replica group", number_format=SHARE)
 def expert_replica_scale_out_share(data_parallel_replicas, expert_replicas_in_node, enters_node_once):
-    """Part of a tensor that reaches a rank's NIC in a collective over the group of expert replicas."""
+    """Part of a tensor that reaches a rank's NIC in a collective, over the group of expert replicas."""
     return (
         (data_parallel_replicas - expert_replicas_in_node)
         / data_parallel_replicas
@@ -71,13 +71,13 @@ def expert_replica_scale_out_share(data_parallel_replicas, expert_replicas_in_no
 
 @quantity("1", "Scale-up share, expert replica group", number_format=SHARE)
 def expert_replica_scale_up_share(expert_replicas_in_node, enters_node_once, data_parallel_replicas):
-    """Part of a tensor that reaches a rank over the scale-up network in a collective over the group of expert replicas."""
+    """Part of a tensor that reaches a rank by the scale-up network, over the group of expert replicas."""
     return (expert_replicas_in_node - 1) / where(enters_node_once == 1, expert_replicas_in_node, data_parallel_replicas)
 
 
 @quantity("1", "Scale-out share, tensor parallel group", number_format=SHARE)
 def tensor_scale_out_share(tensor_parallel_size, tensor_ranks_in_node, enters_node_once):
-    """Part of a tensor that reaches a rank's NIC in a collective over the tensor parallel group."""
+    """Part of a tensor that reaches a rank's NIC in a collective, over the tensor parallel group."""
     return (
         (tensor_parallel_size - tensor_ranks_in_node)
         / tensor_parallel_size
@@ -87,7 +87,7 @@ def tensor_scale_out_share(tensor_parallel_size, tensor_ranks_in_node, enters_no
 
 @quantity("1", "Scale-up share, tensor parallel group", number_format=SHARE)
 def tensor_scale_up_share(tensor_ranks_in_node, enters_node_once, tensor_parallel_size):
-    """Part of a tensor that reaches a rank over the scale-up network in a collective over the tensor parallel group."""
+    """Part of a tensor that reaches a rank by the scale-up network, over the tensor parallel group."""
     return (tensor_ranks_in_node - 1) / where(enters_node_once == 1, tensor_ranks_in_node, tensor_parallel_size)
 
 
@@ -423,11 +423,21 @@ def scale_up_bytes(data_parallel_scale_up_bytes, expert_scale_up_bytes, tensor_s
 
 @quantity("byte", "HBM: weights")
 def weight_hbm_bytes(
-    rank_dense_parameters, rank_expert_parameters, num_microbatches, weight_reads_per_microbatch, weight_bytes
+    rank_dense_parameters,
+    rank_expert_parameters,
+    num_microbatches,
+    weight_reads_per_microbatch,
+    repeats_layer,
+    weight_bytes,
 ):
-    """Weights are read in the forward and in the backward pass of every micro-batch."""
+    """Weights are read in the forward and in the backward pass of every micro-batch, and again where layers are
+    repeated.
+    """
     return (
-        (rank_dense_parameters + rank_expert_parameters) * num_microbatches * weight_reads_per_microbatch * weight_bytes
+        (rank_dense_parameters + rank_expert_parameters)
+        * num_microbatches
+        * (weight_reads_per_microbatch + repeats_layer)
+        * weight_bytes
     )
 
 

@@ -17,7 +17,7 @@ def communication_compute_ratio(network_time, pipeline_time):
 def model_flops_utilization(step_flops, world_size, bf16_peak, step_time):
     """Model FLOPs of the step (causal, no recomputation) over what the BF16 datasheet peak would do in the step time.
 
-    Source: Chowdhery et al. 2022, arXiv 2204.02311, appendix B; DeepSeek divides by the BF16 peak too (arXiv 2505.09343)
+    Source: Chowdhery et al. 2022, arXiv 2204.02311, appendix B; DeepSeek's own figures, arXiv 2505.09343, Table 4
     """
     return step_flops / (world_size * bf16_peak * step_time)
 
@@ -113,47 +113,145 @@ def break_even_tokens_per_device(
     )
 
 
-@quantity("byte", "Scale-out traffic that does not shrink with nodes")
-def persistent_scale_out_bytes(
-    dense_collective_bytes,
-    expert_collective_bytes,
-    enters_node_once,
-    shard_ranks_in_node,
-    expert_shard_ranks_in_node,
-    shard_scale_out_share,
-    expert_shard_scale_out_share,
+@quantity("byte", "Dense weights and gradients, on very many nodes")
+def persistent_dense_bytes(dense_collective_bytes, enters_node_once, node_ranks, tensor_parallel_size):
+    """What the NIC would bring in of the dense state's tensors if nothing came from the own node: they reach every
+    node whole, however many nodes there are.
+    """
+    return dense_collective_bytes / where(enters_node_once == 1, most(1, node_ranks / tensor_parallel_size), 1)
+
+
+@quantity("byte", "Expert weights and gradients, on very many nodes")
+def persistent_expert_bytes(
+    expert_collective_bytes, enters_node_once, node_ranks, expert_parallel_size, expert_tensor_parallel_size
 ):
-    """Weights and gradients reach every node whole, however many nodes there are; activations per device shrink."""
-    return dense_collective_bytes * where(
-        shard_scale_out_share > 0, 1 / where(enters_node_once == 1, shard_ranks_in_node, 1), 0
-    ) + expert_collective_bytes * where(
-        expert_shard_scale_out_share > 0, 1 / where(enters_node_once == 1, expert_shard_ranks_in_node, 1), 0
+    """The same of the expert state's tensors."""
+    return expert_collective_bytes / where(
+        enters_node_once == 1, most(1, node_ranks / (expert_parallel_size * expert_tensor_parallel_size)), 1
     )
 
 
-@quantity("byte", "Hidden bytes left for persistent traffic")
-def spare_persistent_bytes(hidden_scale_out_bytes, scale_out_bytes, persistent_scale_out_bytes):
-    """What the NIC can still move while the device computes, once the traffic that shrinks with nodes is sent."""
-    return hidden_scale_out_bytes - scale_out_bytes + persistent_scale_out_bytes
+@quantity("byte", "Dense weights and gradients from the own node")
+def local_dense_bytes(persistent_dense_bytes, node_ranks, tensor_parallel_size, shard_size):
+    """The part that the own node spares the NIC, a full node of the shard group: half of it on twice the nodes."""
+    return persistent_dense_bytes * most(1, node_ranks / tensor_parallel_size) / shard_size
 
 
-@quantity("1", "Break-even nodes", number_format=NONE_IF_ZERO)
-def break_even_nodes(nodes, spare_persistent_bytes, persistent_scale_out_bytes, hidden_scale_out_bytes):
-    """Nodes at which scale-out takes exactly as long as compute and bubble, the batch and the number of micro-batches
-    unchanged: fewer make the strategy compute-bound, more make it wait for the network. None where no number does.
+@quantity("byte", "Expert weights and gradients from the own node")
+def local_expert_bytes(
+    persistent_expert_bytes, node_ranks, expert_parallel_size, expert_tensor_parallel_size, expert_shard_size
+):
+    """The same of the expert state's tensors."""
+    return (
+        persistent_expert_bytes
+        * most(1, node_ranks / (expert_parallel_size * expert_tensor_parallel_size))
+        / expert_shard_size
+    )
+
+
+@quantity("byte", "Hidden bytes left for weights and gradients, per node")
+def spare_persistent_bytes(
+    hidden_scale_out_bytes,
+    expert_scale_out_bytes,
+    tensor_scale_out_bytes,
+    pipeline_bytes,
+    dense_replica_bytes,
+    replica_scale_out_share,
+    expert_replica_bytes,
+    expert_replica_scale_out_share,
+):
+    """What the NIC can still move while the device computes, once activations and messages between replicas are sent,
+    which all shrink with more nodes; negative where those alone keep it busier than compute.
+    """
+    return (
+        hidden_scale_out_bytes
+        - expert_scale_out_bytes
+        - tensor_scale_out_bytes
+        - pipeline_bytes
+        - dense_replica_bytes * replica_scale_out_share
+        - expert_replica_bytes * expert_replica_scale_out_share
+    )
+
+
+@quantity("1", "Nodes / break-even nodes", number_format="0.000")
+def nodes_over_break_even(
+    spare_persistent_bytes,
+    hidden_scale_out_bytes,
+    persistent_dense_bytes,
+    local_dense_bytes,
+    persistent_expert_bytes,
+    local_expert_bytes,
+):
+    """How much fewer nodes make scale-out take exactly as long as compute and bubble: where dense state, expert state,
+    or both cross nodes. The largest holds, as a group that fits into a node sends nothing out.
+    """
+    return most(
+        persistent_dense_bytes
+        / (where(spare_persistent_bytes > 0, spare_persistent_bytes, hidden_scale_out_bytes) + local_dense_bytes),
+        persistent_expert_bytes
+        / (where(spare_persistent_bytes > 0, spare_persistent_bytes, hidden_scale_out_bytes) + local_expert_bytes),
+        (persistent_dense_bytes + persistent_expert_bytes)
+        / (
+            where(spare_persistent_bytes > 0, spare_persistent_bytes, hidden_scale_out_bytes)
+            + local_dense_bytes
+            + local_expert_bytes
+        ),
+    )
+
+
+@quantity("1", "Nodes of the smaller shard group", number_format="0.###")
+def shard_group_nodes(
+    shard_size,
+    node_ranks,
+    tensor_parallel_size,
+    expert_shard_size,
+    expert_parallel_size,
+    expert_tensor_parallel_size,
+):
+    """Below 1 where replicas share a node."""
+    return least(
+        shard_size / most(1, node_ranks / tensor_parallel_size),
+        expert_shard_size / most(1, node_ranks / (expert_parallel_size * expert_tensor_parallel_size)),
+    )
+
+
+@quantity("1", "Shard groups at break-even", number_format="0.###")
+def break_even_shard_groups(
+    data_parallel_replicas, shard_group_nodes, nodes_over_break_even, shard_size, expert_shard_size
+):
+    """At least 1 where the shard groups still stand at the break-even nodes: each needs a rank, and with replicas a
+    whole node, now and then.
     """
     return where(
-        least(spare_persistent_bytes, persistent_scale_out_bytes) > 0,
-        nodes
-        * spare_persistent_bytes
-        / where(persistent_scale_out_bytes > 0, persistent_scale_out_bytes, hidden_scale_out_bytes),
+        data_parallel_replicas > 1,
+        shard_group_nodes / most(1, nodes_over_break_even),
+        least(shard_size, expert_shard_size) / where(nodes_over_break_even > 0, nodes_over_break_even, 1),
+    )
+
+
+@quantity("1", "Break-even nodes exist")
+def break_even_nodes_exist(spare_persistent_bytes, nodes_over_break_even, break_even_shard_groups):
+    """1 unless activations alone keep the NIC busier than compute, or so few nodes are too small for the degrees of
+    parallelism.
+    """
+    return where(
+        spare_persistent_bytes > 0,
+        where(nodes_over_break_even > 0, where(break_even_shard_groups >= 1, 1, 0), 0),
         0,
     )
 
 
+@quantity("1", "Break-even nodes", number_format=NONE_IF_ZERO)
+def break_even_nodes(break_even_nodes_exist, nodes, nodes_over_break_even):
+    """Nodes at which scale-out takes exactly as long as compute and bubble, the batch and the number of micro-batches
+    unchanged: fewer make the strategy compute-bound, more make it wait for the network. None where no number does.
+    """
+    return break_even_nodes_exist * nodes / where(nodes_over_break_even > 0, nodes_over_break_even, 1)
+
+
 @quantity("text", "Bound by, if scale-out were free")
 def bound_without_scale_out(scale_up_time, pipeline_time, hbm_time, device_bound):
-    """What binds once scale-out no longer does: "compute" means that the break-even values make the strategy
-    compute-bound, another word that they only move the bottleneck there.
+    """What binds once scale-out no longer does, with this batch on these nodes: "compute" means that the break-even
+    bandwidth makes the strategy compute-bound, another word that it only moves the bottleneck there.
     """
     return where(scale_up_time > most(pipeline_time, hbm_time), "scale-up", device_bound)

@@ -7,18 +7,22 @@ typed over look-ups. A calculation that somebody typed over is a difference.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pyxl import reader
 from pyxl.errors import MissingProgram, UserError
 from pyxl.evaluators import EVALUATORS, Formula, Place, Value, contents
-from pyxl.quantity import Failure, Kind
+from pyxl.layout.summary_sheet import Heading
+from pyxl.operations import Symbol
+from pyxl.quantity import Failure, Kind, attempt
+from pyxl.readings.number import OK
 from pyxl.rows import RowModel
 from workbook import catalogue
 from workbook.analysis import analysis
 from workbook.operators import operators
+from workbook.sheets import summary
 from workbook.stages import stages
 
 TOLERANCE = 1e-9
@@ -76,9 +80,9 @@ def read_inputs(found: Mapping[Place, Any], recalculated: Mapping[Place, Value])
     for title in ("Hardware", "Models", "Choices"):
         if title not in sheets:
             raise UserError(f"this is no solbook workbook: it has no sheet '{title}'")
-        for table, rows in reader.tables(sheets[title], recalculated):
+        for table, lines in reader.tables(sheets[title], recalculated):
             for column in ("name", *expected.get(table, {})):
-                columns[f"{table}.{column}"] = tuple(row.get(column) for row in rows)
+                columns[f"{table}.{column}"] = tuple(line.get(column) for line in lines)
     missing = [key for key in analysis.columns if key not in columns]
     if missing:
         raise UserError(f"the workbook lacks the catalogue column {missing[0]}")
@@ -86,13 +90,18 @@ def read_inputs(found: Mapping[Place, Any], recalculated: Mapping[Place, Value])
     rows = reader.model_rows(sheets, "Analysis", analysis.quantities, recalculated)
     strategies = {
         strategy: {
-            name: reader.value_at(rows.grid, rows.rows[name], rows.columns[strategy], recalculated)
+            name: _typed(name, reader.value_at(rows.grid, rows.rows[name], rows.columns[strategy], recalculated))
             for name in rows.rows
             if _is_input(name, rows.content(name, strategy))
         }
         for strategy in rows.columns
     }
     return Inputs(rows, strategies, columns, constants)
+
+
+def _typed(name: str, value: Any) -> Any:
+    """An empty cell counts as 0 in every spreadsheet."""
+    return 0 if value is None and analysis[name].unit != "text" else value
 
 
 def _is_input(name: str, content: Any) -> bool:
@@ -116,14 +125,21 @@ def differences(path: Path, evaluator: str) -> tuple[list[Difference], int]:
     """Where a file and the Python engine differ, and how many values were compared."""
     found = contents(path)
     recalculated = EVALUATORS[evaluator](path)
-    inputs = read_inputs(found, recalculated)
-    values = inputs.values()
-    compared = [
-        *_analysis(inputs, values, recalculated),
-        *_row_sheets(found, values, recalculated),
-        *_stored(path, found, recalculated),
-    ]
+    compared = [*compare(found, recalculated), *_stored(path, found, recalculated)]
     return [difference for difference, equal in compared if not equal], len(compared)
+
+
+def compare(found: Mapping[Place, Any], recalculated: Mapping[Place, Value]) -> Iterator[tuple[Difference, bool]]:
+    """Each quantity in a workbook's contents, as an evaluator recalculated it, and whether Python agrees."""
+    inputs = read_inputs(found, recalculated)
+    values, sheets = inputs.values(), reader.grids(found)
+    yield from _analysis(inputs, values, recalculated)
+    for title, compare_sheet in (("Summary", _summary), ("Checks", _checks), *((t, _rows) for t in ROW_SHEETS)):
+        if title in sheets:
+            yield from compare_sheet(sheets[title], values, recalculated)
+        else:
+            yield Difference(title, "", "", "sheet", ABSENT, "a sheet", "the sheet is missing"), False
+    yield from _master_checks(sheets, recalculated)
 
 
 def _analysis(
@@ -143,39 +159,106 @@ def _analysis(
             typed = content is not None and not isinstance(content, Formula)
             calculated = quantity.kind in (Kind.CALCULATION, Kind.CHECK)
             why = "typed over: it should be a formula" if typed and calculated else "the formula gives another value"
-            equal = agree(value, expected) and not (typed and calculated)
+            equal = quantity.kind is Kind.INPUT or (agree(value, expected) and not (typed and calculated))
             yield Difference(sheet, cell, strategy, name, value, expected, why), equal
 
 
-def _row_sheets(
-    found: Mapping[Place, Any], values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+def _rows(
+    grid: reader.Grid, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
 ) -> Iterator[tuple[Difference, bool]]:
-    sheets = reader.grids(found)
-    for title, model in ROW_SHEETS.items():
-        grid = sheets.get(title)
-        if grid is None:
-            yield Difference(title, "", "", "sheet", ABSENT, "a sheet", "the sheet is missing"), False
-            continue
-        lines = {content: row for row, content in grid.column(1)}
-        chosen = (
-            next((content for _, content in grid.row(lines["Strategy"])[1:]), None) if "Strategy" in lines else None
-        )
-        head = lines.get(next(iter(model.sections())))
-        if chosen not in values or head is None:
-            yield Difference(title, "", str(chosen), "Strategy", chosen, "a strategy", "no such strategy"), False
-            continue
-        columns = {content: column for column, content in grid.row(head)}
-        for row, computed in zip(model.rows, model.compute_rows(values[chosen]), strict=True):
-            for name, quantity in model.quantities.items():
-                if row.name not in lines or quantity.label not in columns:
-                    yield Difference(title, "", row.name, name, ABSENT, computed[name], "the cell is missing"), False
-                    continue
-                sheet, cell = place = grid.place(lines[row.name], columns[quantity.label])
-                value = recalculated.get(place)
-                difference = Difference(
-                    sheet, cell, row.name, name, value, computed[name], "the formula gives another value"
-                )
-                yield difference, agree(value, computed[name])
+    """The table of a row model, of the strategy that its sheet shows."""
+    model = ROW_SHEETS[grid.title]
+    lines = {content: row for row, content in grid.column(1)}
+    chosen = _right_of(grid, "Strategy", recalculated)
+    head = lines.get(next(iter(model.sections())))
+    if chosen not in values or head is None:
+        yield Difference(grid.title, "", str(chosen), "Strategy", chosen, "a strategy", "no such strategy"), False
+        return
+    columns = {content: column for column, content in grid.row(head)}
+    for row, computed in zip(model.rows, model.compute_rows(values[chosen]), strict=True):
+        for name, quantity in model.quantities.items():
+            place = lines.get(row.name), columns.get(quantity.label)
+            yield _cell(grid, place, recalculated, strategy=row.name, quantity=name, expected=computed[name])
+
+
+def _summary(
+    grid: reader.Grid, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """The summary's tables: below each heading, the line of each strategy."""
+    heads = {content: place for place, content in grid.cells.items() if isinstance(content, str)}
+    names = [(row, recalculated.get(grid.place(row, 1))) for row, _ in grid.column(1)]
+    for heading in (*summary.VERDICT, *summary.DETAILS):
+        top, column = heads.get(heading.title, (None, None))
+        for strategy, computed in values.items():
+            line = next((row for row, name in names if top and row > top and name == strategy), None)
+            yield _cell(
+                grid,
+                (line, column),
+                recalculated,
+                strategy=strategy,
+                quantity=heading.quantity,
+                expected=_shown(heading, computed),
+            )
+
+
+def _shown(heading: Heading, computed: Mapping[str, Any]) -> Any:
+    expression = heading.expression if heading.expression is not None else Symbol(heading.quantity)
+    return attempt(heading.quantity, expression, computed.__getitem__)
+
+
+def _checks(
+    grid: reader.Grid, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """The checks over all strategies: OK, or in words of its own what is wrong."""
+    lines = {content: row for row, content in grid.column(1)}
+    for name in analysis.series["checks"]:
+        fine = all(computed[name] == OK for computed in values.values())
+        place = lines.get(analysis[name].label), 2
+        difference, equal = _cell(grid, place, recalculated, strategy="all", quantity=name, expected=OK)
+        yield replace(difference, expected=OK if fine else "not OK"), equal if fine else difference.found != OK
+
+
+def _master_checks(
+    sheets: Mapping[str, reader.Grid], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """Every sheet shows OK only if every check is."""
+    checks = sheets.get("Checks")
+    places = [checks.place(row, 2) for row, _ in checks.column(2)] if checks else []
+    results = [recalculated.get(place) for place in places[1:]]  # the first is the master check itself
+    fine = bool(results) and all(result in (OK, "Result") for result in results)
+    for grid in sheets.values():
+        shown = _right_of(grid, "Master check", recalculated)
+        if shown is not None:
+            why = "the master check does not say what the checks say"
+            yield (
+                Difference(grid.title, "", "", "Master check", shown, OK if fine else "not OK", why),
+                ((shown == OK) == fine),
+            )
+
+
+def _right_of(grid: reader.Grid, label: str, recalculated: Mapping[Place, Value]) -> Any:
+    for row, content in grid.column(1):
+        if content == label and len(found := grid.row(row)) > 1:
+            return recalculated.get(grid.place(row, found[1][0]), found[1][1])
+    return None
+
+
+def _cell(
+    grid: reader.Grid,
+    place: tuple[int | None, int | None],
+    recalculated: Mapping[Place, Value],
+    *,
+    strategy: str,
+    quantity: str,
+    expected: Any,
+) -> tuple[Difference, bool]:
+    row, column = place
+    if row is None or column is None:
+        return Difference(grid.title, "", strategy, quantity, ABSENT, expected, "the cell is missing"), False
+    sheet, cell = grid.place(row, column)
+    value = recalculated.get((sheet, cell))
+    why = "the formula gives another value"
+    return Difference(sheet, cell, strategy, quantity, value, expected, why), agree(value, expected)
 
 
 def _stored(

@@ -60,7 +60,7 @@ class Formula(str):
 def plain(value: Any) -> Value:
     """A cell value as openpyxl or an evaluator's package gives it, as a `Value`."""
     if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
-        value = to_excel(value)  # type: ignore[no-untyped-call]
+        value = to_excel(value)
     return value if isinstance(value, bool | str) else float(value)
 
 

@@ -9,8 +9,6 @@ from pyxl.layout.header import FIRST_ROW, check_highlights
 from pyxl.operations import Expression, Symbol, failures, require
 from pyxl.plan import Formula, Reference, Sheet, formula_cell
 
-MASTER = (3, 2)  # where `header.start` shows the master check; on the sheet of checks it is computed there
-
 
 @dataclass(frozen=True, slots=True)
 class CheckLine:
@@ -19,12 +17,6 @@ class CheckLine:
     name: str
     note: str
     expression: Expression
-
-
-def master_reference(title: str) -> str:
-    """The address of the master check, given the title of the sheet of checks."""
-    row, column = MASTER
-    return Sheet(title).address(row, column)
 
 
 def lay_out(sheet: Sheet, lines: Sequence[CheckLine], scope: Mapping[str, Reference]) -> Formula:

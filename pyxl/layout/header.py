@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from pyxl.plan import Formula, Highlight, Sheet
+from pyxl.plan import Formula, Highlight, Sheet, letter
 
 FIRST_ROW = 4  # the first row below the head
+MASTER = (3, 2)
 
 
-def start(title: str, heading: str, purpose: str, master: Formula | None) -> Sheet:
+def start(title: str, heading: str, purpose: str) -> Sheet:
     """A new sheet with its head."""
     sheet = Sheet(title)
     sheet.put(1, 1, heading, "title")
     sheet.put(2, 1, purpose, "note")
     sheet.heights[1] = 24
-    if master is not None:
-        sheet.put(3, 1, "Master check", "label")
-        sheet.put(3, 2, master, "check")
-        sheet.highlights.extend(check_highlights("B3"))
     return sheet
+
+
+def show_master(sheet: Sheet, master: Formula, computed_on: Sheet) -> None:
+    """Show the master check in the head of a sheet: the formula itself where it is computed, else a link to it."""
+    row, column = MASTER
+    own = sheet is computed_on
+    sheet.put(row, 1, "Master check", "label")
+    sheet.put(row, column, master if own else Formula(computed_on.address(row, column), master.value), "check")
+    sheet.highlights.extend(check_highlights(f"{letter(column)}{row}"))
 
 
 def check_highlights(cells: str) -> list[Highlight]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pyxl.layout.header import FIRST_ROW
@@ -11,7 +11,6 @@ from pyxl.operations import Operation, Symbol, apply, symbols
 from pyxl.plan import Formula, Reference, Sheet, Validation, formula_cell, letter
 from pyxl.quantity import Kind, Model
 from pyxl.readings.formula import formula
-from pyxl.readings.words import words
 from pyxl.rows import RowModel
 from pyxl.style import number_format
 
@@ -19,9 +18,8 @@ from pyxl.style import number_format
 def lay_out(
     sheet: Sheet,
     model: RowModel,
-    names: Sequence[str],
+    strategies: Mapping[str, Mapping[str, Any]],
     chosen: str,
-    values: Sequence[Mapping[str, Any]],
     parent: ModelSheet,
     catalogue: Mapping[str, Reference],
 ) -> dict[str, Reference]:
@@ -35,46 +33,35 @@ def lay_out(
     sheet.validations.append(
         Validation(f"B{FIRST_ROW + 1}", parent.across("strategy"), "Strategy", "A column of the sheet Analysis.")
     )
-    places = _imports(sheet, model, selector, chosen, values[names.index(chosen)], parent, catalogue, names)
+    places = _imports(sheet, model, Reference(selector, chosen), strategies, parent, catalogue)
     own = {f"{sheet.title}.{name}": place for name, place in places.items()}
-    return own | _table(sheet, model, values[names.index(chosen)], places)
+    return own | _table(sheet, model, strategies[chosen], places)
 
 
 def _imports(
     sheet: Sheet,
     model: RowModel,
-    selector: str,
-    chosen: str,
-    values: Mapping[str, Any],
+    chosen: Reference,
+    strategies: Mapping[str, Mapping[str, Any]],
     parent: ModelSheet,
     catalogue: Mapping[str, Reference],
-    names: Sequence[str],
 ) -> dict[str, Reference]:
-    places: dict[str, Reference] = {}
-    row, column = FIRST_ROW + 3, len(model.quantities) + 3
-    sheet.put_row(row, column, ["Taken from Analysis", "Unit", "Value"], "header")
+    places = {name: catalogue[name] for name in model.imports if name in catalogue}
+    top, column = FIRST_ROW + 3, len(model.quantities) + 3
+    sheet.put_row(top, column, ["Taken from Analysis", "Unit", "Value"], "header")
     sheet.widths.update({column: 40, column + 1: 12, column + 2: 18})
-    for name in model.imports:
-        if name in catalogue:
-            places[name] = catalogue[name]
-            continue
-        row += 1
+    padding = (None,) * (parent.slots - len(strategies))
+    names = Reference(parent.across("strategy"), (*strategies, *padding))
+    for row, name in enumerate((name for name in model.imports if name not in catalogue), start=top + 1):
         quantity = model.parent[name]
-        across = parent.across(name)
+        values = Reference(parent.across(name), (*(each[name] for each in strategies.values()), *padding))
+        scope = {"chosen": chosen, "names": names, "values": values}
         look_up = apply(Operation.PICK, Symbol("chosen"), Symbol("names"), Symbol("values"))
-        padding = (None,) * (parent.slots - len(names))
-        cell = formula_cell(
-            look_up,
-            {
-                "chosen": Reference(selector, chosen),
-                "names": Reference(parent.across("strategy"), (*names, *padding)),
-                "values": Reference(across, (*(values[name] if n == chosen else None for n in names), *padding)),
-            },
-        )
+        cell = formula_cell(look_up, scope)
         sheet.put(row, column, name, "key")
         sheet.put(row, column + 1, quantity.unit, "note")
         sheet.put(row, column + 2, cell, "look-up", number_format(quantity.unit, quantity.number_format))
-        places[name] = Reference(sheet.address(row, column + 2), values[name])
+        places[name] = Reference(sheet.address(row, column + 2), cell.value)
     return places
 
 
@@ -118,12 +105,3 @@ def _table(
 def model_title(model: Model) -> str:
     """The title of a model's first section."""
     return next(iter(model.sections()))
-
-
-def explain(sheet: Sheet, row: int, model: RowModel) -> None:
-    """List the table's definitions in words, from `row` on."""
-    sheet.put_row(row, 1, ["Column", "Formula in words"], "header")
-    for offset, quantity in enumerate(model.quantities.values(), start=1):
-        spelled = words(quantity.expression) if quantity.expression is not None else "differs from row to row"
-        sheet.put(row + offset, 1, quantity.label, "label")
-        sheet.put(row + offset, 2, spelled, "words")

@@ -1,20 +1,24 @@
-"""What the workbook says of itself: purpose, limits, how to read it, and corrections to its source article."""
+"""Formulas, Sources and About: what the workbook says of itself, and corrections to the article it is after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyxl.layout import documentation
+from pyxl.layout.header import FIRST_ROW, start
+from pyxl.layout.model_sheet import ModelSheet
+from pyxl.plan import Sheet
+from pyxl.style import STYLES
+from workbook import __version__
+from workbook.analysis import analysis
+from workbook.study import Study
 
 PURPOSE = "Which parallelisation strategy does a large model need on a cluster, and why: as live formulas."
-
-HOW_TO_READ = (
-    "Each time is the least that the resource can take for one optimizer step, were it always busy at its ceiling. "
-    "With perfect overlap the busiest resource sets the step time: that is the speed of light of the strategy.",
-    "Bound by: the busiest resource; compute includes the pipeline's bubble. Network time / compute time above 1: "
-    "devices wait for the network. MFU divides by the BF16 peak, as DeepSeek does: with FP8 it may exceed 100 %.",
-    'To ask "what if", change a yellow cell of the sheet Analysis, or copy a column into the next free one. '
-    "Every number here follows.",
-)
 
 FACTS = (
     (
         "Made by",
-        "solbook 0.1.0, from definitions in Python: each formula here and the Python engine are one definition.",
+        f"solbook {__version__}, from definitions in Python: each formula and the Python engine are one definition.",
     ),
     (
         "What it computes",
@@ -24,9 +28,9 @@ FACTS = (
     ),
     (
         "What it leaves out",
-        "Latency, congestion, stragglers, uneven routing of tokens, uneven compute of stages, kernels other than matrix "
-        "multiplications, allocator fragmentation, communication buffers, checkpointing and failures. Times are lower "
-        "bounds: no real run is faster, most are slower.",
+        "Latency, congestion, stragglers, uneven routing of tokens, uneven compute of stages, kernels other than "
+        "matrix multiplications, allocator fragmentation, communication buffers, checkpointing and failures. Times are "
+        "lower bounds: no real run is faster, most are slower.",
     ),
     (
         "Typing over a cell",
@@ -67,8 +71,8 @@ CORRECTIONS = (
     ),
     (
         "FP8 1460 TFLOP/s, 73.6 %",
-        "Measured with torch._scaled_mm at one shape (1456.6); right against the dense peak of 1979. Transformer Engine "
-        "reached 547 to 1121 in the same table, DeepSeek's block-scaled DeepGEMM 1009 to 1520 on H800.",
+        "Measured with torch._scaled_mm at one shape (1456.6); right against the dense peak of 1979. Transformer "
+        "Engine reached 547 to 1121 in the same table, DeepSeek's block-scaled DeepGEMM 1009 to 1520 on H800.",
     ),
     (
         "InfiniBand 50 GB/s achieved",
@@ -97,3 +101,49 @@ CORRECTION_SOURCES = (
     ("Insights into DeepSeek-V3, ISCA 2025, arXiv 2505.09343, section 4.3", "About: corrections"),
     ("HuggingFace Smol Training Playbook, infrastructure chapter", "About: corrections"),
 )
+
+
+def formulas(placed: ModelSheet) -> Sheet:
+    """Every formula of the analysis once."""
+    sheet = start("Formulas", "Formulas", "Every formula of the sheet Analysis once, in words and as Excel reads it.")
+    documentation.lay_out_formulas(sheet, analysis, placed)
+    return sheet
+
+
+def sources(study: Study) -> Sheet:
+    """Every source and what rests on it."""
+    sheet = start("Sources", "Sources", "Every source and what rests on it.")
+    documentation.lay_out_sources(sheet, _sources(study))
+    return sheet
+
+
+def _sources(study: Study) -> Iterable[tuple[str, str]]:
+    for quantity in analysis.quantities.values():
+        yield quantity.source, quantity.name
+    for table in study.tables.values():
+        for (row, column), source in table.sources.items():
+            yield source, row if column == "name" else f"{row}: {column}"
+    yield from CORRECTION_SOURCES
+
+
+def about(sheets: Iterable[Sheet]) -> Sheet:
+    """The last sheet; `sheets` are those before it."""
+    sheet = start("About", "About this workbook", PURPOSE)
+    sheet.widths.update({1: 44, 2: 130})
+    row = documentation.lay_out_prose(sheet, FIRST_ROW + 1, FACTS)
+    sheet.put(row + 1, 1, "Sheets", "section")
+    sheet.put(row + 1, 2, None, "section")
+    row += 2
+    for each in (*sheets, sheet):
+        sheet.put(row, 1, each.title, "link", link=each.title)
+        sheet.put(row, 2, SHEETS[each.title], "text")
+        row += 1
+    sheet.put(row + 1, 1, "Corrections to the article that this example is after", "section")
+    sheet.put(row + 1, 2, None, "section")
+    row = documentation.lay_out_prose(sheet, row + 2, CORRECTIONS)
+    sheet.put(row + 1, 1, "Colours", "section")
+    sheet.put(row + 1, 2, None, "section")
+    for offset, (name, style) in enumerate(STYLES.items(), start=row + 2):
+        sheet.put(offset, 1, name, name)
+        sheet.put(offset, 2, style.meaning, "text")
+    return sheet

@@ -1,0 +1,103 @@
+"""Checks: each fails alone for an input that violates it, and says in words what is wrong."""
+
+from typing import Any
+
+import pytest
+
+from pyxl.errors import UserError
+from workbook import study
+from workbook.analysis import analysis
+
+SHIPPED = study.load()
+EP64 = {"pipeline_parallel_size": 16, "expert_parallel_size": 64}
+DENSE = {"model": "llama-3-70b", "precision": "BF16"}
+VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "check_degrees": (
+        {**DENSE, "devices": 12, "scale_up_domain": 6, "tensor_parallel_size": 0.5, "global_batch_size": 24},
+        "every degree of parallelism must be a whole number from 1",
+    ),
+    "check_sizes": ({"hidden_size": 0}, "must be above 0"),
+    "check_heads": (
+        {**DENSE, "tensor_parallel_size": 6, "devices": 12, "scale_up_domain": 6},
+        "tensor_parallel_size must divide the model's num_attention_heads",
+    ),
+    "check_devices": (
+        {"tensor_parallel_size": 8, "pipeline_parallel_size": 2, "devices": 24, "global_batch_size": 15},
+        "tensor_parallel_size x pipeline_parallel_size must divide devices",
+    ),
+    "check_expert_devices": (
+        {"expert_parallel_size": 64, "devices": 96},
+        "expert_parallel_size x expert_tensor_parallel_size x pipeline_parallel_size must divide devices",
+    ),
+    "check_experts": ({"expert_parallel_size": 512}, "expert_parallel_size must divide the model's n_routed_experts"),
+    "check_expert_tensor": (
+        {"tensor_parallel_size": 8, "expert_tensor_parallel_size": 4},
+        "expert_tensor_parallel_size must be 1, or equal tensor_parallel_size",
+    ),
+    "check_replicas": (EP64 | {"data_parallel_replicas": 4}, "data_parallel_replicas must divide"),
+    "check_microbatches": ({"micro_batch_size": 7}, "must divide global_batch_size"),
+    "check_tensor_nodes": (
+        {"tensor_parallel_size": 16, "scale_up_domain": 12},
+        "tensor_parallel_size must divide the scale-up domain or be a multiple of it",
+    ),
+    "check_stages": ({"pipeline_parallel_size": 32}, "leaves the last stage without a layer: choose fewer stages"),
+    "check_schedule": (
+        {"pipeline_parallel_size": 3, "devices": 2040, "global_batch_size": 6800, "pipeline_schedule": "DualPipe"},
+        "pipeline_parallel_size must be even for this pipeline_schedule",
+    ),
+    "check_schedule_microbatches": (
+        {**EP64, "pipeline_schedule": "DualPipe", "global_batch_size": 1024},
+        "this pipeline_schedule needs more micro-batches",
+    ),
+    "check_window": ({"sliding_window_layers": 62}, "more windowed or dense layers than layers"),
+    "check_compute_rates": ({"fp8_measured": 0}, "the hardware has no such compute rate"),
+    "check_bandwidths": ({"scale_out_measured": 0}, "the hardware has no such bandwidth"),
+}
+
+
+def values(**inputs: Any) -> dict[str, Any]:
+    return analysis.compute({"micro_batch_size": 0.5} | inputs, SHIPPED.columns)
+
+
+def test_every_check_has_a_violation_here() -> None:
+    assert set(VIOLATIONS) == set(analysis.series["checks"])
+
+
+@pytest.mark.parametrize("check", VIOLATIONS)
+def test_each_check_fails_alone_and_says_why(check: str) -> None:
+    inputs, message = VIOLATIONS[check]
+    ours = values(**inputs)
+    assert [name for name in analysis.series["checks"] if ours[name] != "OK"] == [check]
+    assert message in ours[check]
+    assert ours["failed_checks"] == 1
+
+
+@pytest.mark.parametrize("check", VIOLATIONS)
+def test_a_study_names_the_strategy_and_the_reason(check: str) -> None:
+    inputs, message = VIOLATIONS[check]
+    strategies = {"Good one": {"micro_batch_size": 0.5}, "Bad one": {"micro_batch_size": 0.5} | inputs}
+    with pytest.raises(UserError) as error:
+        study.with_strategies(SHIPPED, strategies).require_valid()
+    assert str(error.value).startswith("strategy 'Bad one': ")
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("name", study.names())
+def test_shipped_studies_pass_every_check(name: str) -> None:
+    loaded = study.load(name)
+    loaded.require_valid()
+    for ours in loaded.values.values():
+        assert ours["failed_checks"] == 0
+
+
+def test_a_strategy_that_cannot_be_computed_is_named() -> None:
+    with pytest.raises(UserError, match=r"strategy 'Bad one': .*'no such model' is not in the table"):
+        study.with_strategies(SHIPPED, {"Bad one": {"model": "no such model"}}).require_valid()
+
+
+def test_a_rate_that_the_device_lacks() -> None:
+    """A100 has no FP8 tensor cores (NVIDIA A100 data sheet): its cell is empty, which reads as 0."""
+    ours = values(hardware="A100 SXM4 80GB")
+    assert "no such compute rate" in ours["check_compute_rates"]
+    assert ours["failed_checks"] == 1
+    assert values(hardware="A100 SXM4 80GB", precision="BF16")["check_compute_rates"] == "OK"

@@ -1,0 +1,228 @@
+"""Traffic: DeepSeek-V3's step on 2048 H800 from closed formulas, what is conserved, and limits.
+
+With P = 671e9 parameters in BF16 and 30,720 tokens per device and step, on nodes of 8.
+"""
+
+from typing import Any
+
+import pytest
+
+from workbook import study
+from workbook.analysis import analysis
+
+COLUMNS = study.load().columns
+FSDP = {"zero_stage": "ZeRO-3", "micro_batch_size": 7.5, "recomputation": "none"}
+DEEPSEEK = {"pipeline_parallel_size": 16, "expert_parallel_size": 64, "pipeline_schedule": "DualPipe"}
+STRATEGIES = {name: dict(inputs) for name, inputs in study.load().strategies.items()}
+
+
+def values(**inputs: Any) -> dict[str, Any]:
+    return analysis.compute(inputs, COLUMNS)
+
+
+def close(expected: float) -> Any:
+    return pytest.approx(expected, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("bandwidth_model", "network", "bandwidth", "one", "three"),
+    [
+        ("flat", "scale_out", 50e9, 26.84, 80.5),
+        ("flat", "scale_out", 40e9, 33.55, 100.7),
+        ("hierarchical", "scale_out", 50e9, 3.355, 10.07),
+        ("hierarchical", "scale_up", 160e9, 7.34, 22.0),
+    ],
+)
+def test_zero3_collectives(bandwidth_model: str, network: str, bandwidth: float, one: float, three: float) -> None:
+    """2 P bytes per collective at the NIC's 50 GB/s, DeepSeek's effective 40 (arXiv 2505.09343, section 4.3), a node's
+    8 x 50, or 7/8 of them at NVLink's 160; gathers in forward and backward, one reduction (arXiv 1910.02054, 7.2.2)."""
+    ours = values(**FSDP, bandwidth_model=bandwidth_model, **{f"{network}_measured": bandwidth})
+    assert (ours["weight_gathers"], ours["gradient_collectives"]) == (2, 1)
+    assert ours[f"{network}_time"] == close(three)
+    assert ours[f"{network}_time"] / 3 == close(one)
+
+
+def test_fp8_gathers_halve_the_gathers() -> None:
+    """Two of three collectives at half the bytes."""
+    bf16, fp8 = (values(**FSDP, precision=f"FP8 (DeepSeek-V3){more}") for more in ("", ", FP8 gathers"))
+    assert fp8["dense_gather_tensor"] == bf16["dense_gather_tensor"] / 2
+    assert fp8["scale_out_time"] == pytest.approx(bf16["scale_out_time"] * 2 / 3)
+    assert fp8["scale_out_time"] == close(80.5 * 2 / 3)
+
+
+def test_every_micro_batch_gathers_again() -> None:
+    """7.5 sequences per device as micro-batches of one: 15 gathers of 26.84 s, not 2."""
+    ours = values(**FSDP | {"micro_batch_size": 1})
+    assert ours["num_microbatches"] == 7.5
+    assert ours["weight_gathers"] == 7.5 * values(**FSDP)["weight_gathers"] == 15
+    assert ours["scale_out_time"] == close((15 + 7.5) * 26.84)
+
+
+@pytest.mark.parametrize(
+    ("dispatch", "copies", "gigabytes", "at_50", "at_40"),
+    [("expected", 3.5, 268.2, 5.36, 6.71), ("worst case", 4, 306.5, 6.13, 7.66)],
+)
+def test_expert_all_to_all(dispatch: str, copies: float, gigabytes: float, at_50: float, at_40: float) -> None:
+    """FP8 dispatch and BF16 combine, there and back: 6 bytes x 7168 x 58 layers x 30,720 tokens per copy, to at most 4
+    of 8 nodes (DeepSeek-V3 report, arXiv 2412.19437, sections 3.2.2 and 3.3.2)."""
+    ours = values(**DEEPSEEK, expert_dispatch=f"one copy per node, {dispatch}")
+    assert ours["expert_scale_out_copies"] == copies
+    assert ours["expert_bytes_per_copy"] == 30_720 * 58 * 7168 * 6
+    assert ours["expert_scale_out_bytes"] == close(gigabytes * 1e9)
+    assert ours["expert_scale_out_bytes"] / 50e9 == close(at_50)
+    assert ours["expert_scale_out_bytes"] / 40e9 == close(at_40)
+
+
+def test_pipeline_messages() -> None:
+    """120 sequences of 4096 tokens, activations on and gradients back in BF16: 14.1 GB, 0.282 s at 50 GB/s."""
+    ours = values(**DEEPSEEK)
+    assert ours["pipeline_scale_out_bytes"] == 2 * 2 * 7168 * 120 * 4096 == close(14.1e9)
+    assert ours["pipeline_scale_out_bytes"] / 50e9 == close(0.282)
+
+
+def test_two_stages_send_half() -> None:
+    """The first stage sends activations only, the last gradients only."""
+    two, four = (values(pipeline_parallel_size=size) for size in (2, 4))
+    assert two["pipeline_bytes"] / two["tokens_per_rank"] == four["pipeline_bytes"] / four["tokens_per_rank"] / 2
+    assert values()["pipeline_bytes"] == 0
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_entering_a_node_once_never_takes_more_scale_out(name: str) -> None:
+    flat, hierarchical = (
+        values(**STRATEGIES[name] | {"bandwidth_model": choice}) for choice in ("flat", "hierarchical")
+    )
+    assert hierarchical["scale_out_bytes"] <= flat["scale_out_bytes"]
+    assert hierarchical["scale_up_bytes"] >= flat["scale_up_bytes"]
+
+
+@pytest.mark.parametrize("group", ["shard", "expert_shard", "replica", "expert_replica", "tensor"])
+def test_a_rank_receives_all_that_it_does_not_hold(group: str) -> None:
+    """Flat: both networks together bring (n - 1) / n of a tensor, as ring algorithms do (Rajbhandari et al. 2020,
+    arXiv 1910.02054, section 7.1)."""
+    ours = values(tensor_parallel_size=16, pipeline_parallel_size=4, data_parallel_replicas=4, expert_parallel_size=4)
+    sizes = {
+        "shard": ours["shard_size"], "expert_shard": ours["expert_shard_size"], "tensor": 16,
+        "replica": 4, "expert_replica": 4,
+    }  # fmt: skip
+    shares = ours[f"{group}_scale_out_share"] + ours[f"{group}_scale_up_share"]
+    assert shares == pytest.approx((sizes[group] - 1) / sizes[group])
+
+
+@pytest.mark.parametrize("bandwidth_model", ["flat", "hierarchical"])
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_inside_one_node_nothing_goes_out(name: str, bandwidth_model: str) -> None:
+    ours = values(**STRATEGIES[name] | {"scale_up_domain": 2048, "bandwidth_model": bandwidth_model})
+    assert ours["scale_out_bytes"] == 0
+    assert ours["scale_up_bytes"] > 0
+
+
+def test_groups_of_one_send_nothing() -> None:
+    ours = values(devices=1, model="llama-3.2-1b", zero_stage="ZeRO-3")
+    assert ours["scale_out_bytes"] == ours["scale_up_bytes"] == 0
+
+
+def test_single_rank_nodes_have_no_scale_up() -> None:
+    for inputs in STRATEGIES.values():
+        assert values(**inputs | {"scale_up_domain": 1})["scale_up_bytes"] == 0
+
+
+def test_routing_without_a_node_limit_reaches_more_nodes() -> None:
+    """Kimi K2 has no expert groups (n_group 1): 8 experts on 8 nodes hit 8 (1 - (7/8)^8) = 5.25 of them."""
+    limited, unlimited = (values(model=model, **DEEPSEEK) for model in ("deepseek-v3", "kimi-k2"))
+    assert unlimited["nodes_per_token"] == pytest.approx(8 * (1 - (7 / 8) ** 8))
+    assert unlimited["expert_scale_out_copies"] > limited["expert_scale_out_copies"]
+
+
+def test_a_copy_per_node_is_cheaper_than_a_copy_per_expert() -> None:
+    """DeepEP forwards inside the node: 3.5 remote copies, where a plain all-to-all sends 8 x 7/8."""
+    forwarding = values(**DEEPSEEK, expert_dispatch="one copy per node, expected")
+    plain = values(**DEEPSEEK, expert_dispatch="one copy per expert")
+    assert (forwarding["expert_scale_out_copies"], plain["expert_scale_out_copies"]) == (3.5, 7)
+    assert forwarding["expert_scale_up_copies"] > plain["expert_scale_up_copies"]
+
+
+def test_more_devices_share_the_tokens() -> None:
+    few, many = (values(**DEEPSEEK, devices=devices) for devices in (2048, 4096))
+    for key in ("expert_scale_out_bytes", "expert_scale_up_bytes", "pipeline_scale_out_bytes"):
+        assert many[key] == few[key] / 2
+
+
+def test_a_data_parallel_collective_hardly_depends_on_the_number_of_devices() -> None:
+    """Each rank receives V (n - g) / n: it tends to V (Narayanan et al. 2021, arXiv 2104.04473, section 3.3.1)."""
+    few, many = (
+        values(**FSDP, devices=devices, global_batch_size=7.5 * devices)["scale_out_bytes"]
+        for devices in (2048, 65_536)
+    )
+    assert few < many < few * 1.005
+
+
+def test_zero_stages_send_as_their_paper_says() -> None:
+    """Rajbhandari et al. 2020, arXiv 1910.02054, section 7: 2 V for DDP, ZeRO-1 and ZeRO-2, 3 V for ZeRO-3."""
+    sent = [values(**FSDP | {"zero_stage": z})["scale_out_bytes"] for z in ("DDP", "ZeRO-1", "ZeRO-2", "ZeRO-3")]
+    assert [each / sent[0] for each in sent] == pytest.approx([1, 1, 1, 1.5])
+    kept = values(**FSDP | {"zero_stage": "ZeRO-3, no reshard after forward"})["scale_out_bytes"]
+    assert kept == pytest.approx(sent[0])
+
+
+@pytest.mark.parametrize(("zero", "grows"), [("DDP", False), ("ZeRO-1", False), ("ZeRO-2", True), ("ZeRO-3", True)])
+def test_sharded_gradients_are_reduced_with_every_micro_batch(zero: str, grows: bool) -> None:
+    few, many = (values(**DEEPSEEK | {"zero_stage": zero, "micro_batch_size": size}) for size in (2, 1))
+    assert many["num_microbatches"] == 2 * few["num_microbatches"]
+    assert (many["data_parallel_scale_out_bytes"] > few["data_parallel_scale_out_bytes"]) == grows
+
+
+def test_replicas_trade_memory_for_traffic() -> None:
+    """HSDP (arXiv 2304.11277, section 3.2.2): gathers stay inside a node of 8, each shard's gradient is all-reduced."""
+    ours = values(**FSDP | {"data_parallel_replicas": 256})
+    assert ours["shard_size"] == ours["shard_ranks_in_node"] == 8
+    gradients = 2 * ours["total_parameters"]
+    assert ours["scale_out_bytes"] == pytest.approx(2 * gradients / 8 * 255 / 256, rel=1e-9)
+    assert ours["scale_up_bytes"] == pytest.approx(3 * gradients * 7 / 8, rel=1e-9)
+
+
+def test_tensor_parallel_traffic() -> None:
+    """Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2: per block a gather and a reduce-scatter, forward and
+    backward, of s b h activations in BF16; (n - 1) / n of each comes from others."""
+    tensor = {"model": "llama-3-70b", "tensor_parallel_size": 8, "precision": "BF16", "recomputation": "none"}
+    ours = values(**tensor, devices=8, global_batch_size=1)
+    assert ours["tensor_scale_up_bytes"] == 80 * 2 * 2 * 2 * 4096 * 8192 * 2 * 7 / 8
+    assert ours["tensor_scale_out_bytes"] == 0
+    twice = values(**tensor, devices=8, global_batch_size=1, num_hidden_layers=160, num_dense_layers=160)
+    assert twice["tensor_scale_up_bytes"] == 2 * ours["tensor_scale_up_bytes"]
+    full = values(**tensor | {"recomputation": "full"}, devices=8, global_batch_size=1)
+    assert full["tensor_scale_up_bytes"] == 1.5 * ours["tensor_scale_up_bytes"]
+
+
+def test_repeated_layers_send_to_experts_again() -> None:
+    """Full recomputation runs the forward pass, its dispatch and combine included, a second time."""
+    full, none = (values(**DEEPSEEK, recomputation=policy) for policy in ("full", "none"))
+    assert full["expert_scale_out_bytes"] == 1.5 * none["expert_scale_out_bytes"]
+    assert full["weight_hbm_bytes"] == 1.5 * none["weight_hbm_bytes"]
+
+
+def test_prediction_layers_add_an_moe_layer_of_traffic() -> None:
+    off, on = (values(**DEEPSEEK, multi_token_prediction=switch) for switch in ("off", "on"))
+    assert on["expert_scale_out_bytes"] == pytest.approx(off["expert_scale_out_bytes"] * 59 / 58)
+
+
+def test_dualpipe_synchronises_two_copies() -> None:
+    """DeepSeek-V3 report, arXiv 2412.19437, Table 2: parameters 2x."""
+    dual, single = (values(**DEEPSEEK | {"pipeline_schedule": schedule}) for schedule in ("DualPipe", "1F1B"))
+    assert dual["data_parallel_scale_out_bytes"] == 2 * single["data_parallel_scale_out_bytes"]
+    assert dual["expert_scale_out_bytes"] == single["expert_scale_out_bytes"]
+
+
+def test_the_optimizer_touches_its_shard_once() -> None:
+    """8 bytes of master weight and moments, read and written: dense state over 128 ranks, experts over 2."""
+    ours = values(**DEEPSEEK | {"pipeline_schedule": "1F1B"})
+    dense, experts = ours["rank_dense_parameters"] / 128, ours["rank_expert_parameters"] / 2
+    assert ours["optimizer_hbm_bytes"] == pytest.approx((dense + experts) * 8 * 2)
+
+
+def test_hbm_traffic_of_a_small_model_from_scratch() -> None:
+    """Weights read twice, FP32 gradients and 12-byte optimizer states read and written, kept activations twice."""
+    ours = values(model="llama-3.2-1b", devices=1, global_batch_size=1, precision="BF16", recomputation="full")
+    weights = ours["total_parameters"]
+    activations = 16 * 2048 * 2 * 4096
+    assert ours["hbm_bytes"] == pytest.approx(weights * (3 * 2 + 2 * 4 + 2 * 12) + 2 * activations, rel=1e-12)

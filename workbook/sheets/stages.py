@@ -1,0 +1,25 @@
+"""Stages: what each pipeline stage of one chosen strategy holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyxl.layout import rows_sheet
+from pyxl.layout.header import start
+from pyxl.layout.model_sheet import ModelSheet
+from pyxl.plan import Reference, Sheet
+from workbook.stages import stages
+from workbook.study import Study
+
+
+def sheet(
+    study: Study, chosen: str, placed: ModelSheet, places: Mapping[str, Reference]
+) -> tuple[Sheet, dict[str, Reference]]:
+    """The sheet, and its columns and imports as references for checks."""
+    laid_out = start(
+        "Stages",
+        "Pipeline stages",
+        "What each stage holds on a rank, one copy of it. Choose a strategy in B5. "
+        "With DualPipe a device holds stage i and its mirror image, PP - 1 - i.",
+    )
+    return laid_out, rows_sheet.lay_out(laid_out, stages, study.values, chosen, placed, places)

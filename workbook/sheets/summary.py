@@ -1,0 +1,141 @@
+"""Summary: the answer in one line per strategy, two charts, and where the time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyxl.layout import summary_sheet
+from pyxl.layout.header import FIRST_ROW, start
+from pyxl.layout.model_sheet import ModelSheet
+from pyxl.layout.summary_sheet import Heading
+from pyxl.operations import Symbol, least, most, pick, where
+from pyxl.plan import Chart, Reference, Series, Sheet, formula_cell
+from pyxl.style import number_format
+from workbook.analysis import analysis
+from workbook.study import Study
+
+HOW_TO_READ = (
+    "Each time is the least that the resource can take for one optimizer step, were it always busy at its ceiling. "
+    "With perfect overlap the busiest resource sets the step time: that is the speed of light of the strategy.",
+    "Bound by: the busiest resource; compute includes the pipeline's bubble. Network time / compute time above 1: "
+    "devices wait for the network. MFU divides by the BF16 peak, as DeepSeek does: with FP8 it may exceed 100 %.",
+    'To ask "what if", change a yellow cell of the sheet Analysis, or copy a column into the next free one. '
+    "Every number here follows.",
+)
+
+USABLE = "usable_step_time"
+
+VERDICT = (
+    Heading("Bound by", "bound"),
+    Heading("Fits in memory", "memory_fits"),
+    Heading("Step time, perfect overlap", "step_time"),
+    Heading("Step time, no overlap", "step_time_without_overlap"),
+    Heading("Network time / compute time", "communication_compute_ratio"),
+    Heading("MFU, of the BF16 peak", "model_flops_utilization"),
+    Heading("Tokens per second and device", "tokens_per_second_per_device"),
+    Heading("Days of the run", "training_days"),
+    Heading("Cost of the run", "training_cost"),
+    Heading("Memory per device", "device_memory"),
+    Heading("Memory capacity", "memory_capacity"),
+    Heading("Failed checks", "failed_checks"),
+)
+
+DETAILS = (
+    Heading("Compute", "compute_time"),
+    Heading("Bubble", "bubble_time"),
+    Heading("HBM", "hbm_time"),
+    Heading("Scale-up (NVLink)", "scale_up_time"),
+    Heading("Scale-out (InfiniBand)", "scale_out_time"),
+    Heading("Compute and bubble", "pipeline_time"),
+    Heading("Break-even scale-out bandwidth", "break_even_scale_out_bandwidth"),
+    Heading("Break-even tokens per device", "break_even_tokens_per_device"),
+    Heading("Break-even nodes", "break_even_nodes"),
+    Heading("Bound by, if scale-out were free", "bound_without_scale_out"),
+    Heading("Scale-out bytes per step", "scale_out_bytes"),
+    Heading(
+        "Step time, if usable",
+        USABLE,
+        where(Symbol("failed_checks") + where(Symbol("memory_fits") == "yes", 0, 1) == 0, Symbol("step_time"), "none"),
+    ),
+)
+
+CHART_ROWS = 28
+CHART_SIZE = (19.0, 12.5)
+COLORS = {
+    "compute_time": "4472C4",
+    "bubble_time": "A5A5A5",
+    "hbm_time": "70AD47",
+    "scale_up_time": "FFC000",
+    "scale_out_time": "C00000",
+    "line": "1F3864",
+}
+
+
+def sheet(study: Study, placed: ModelSheet) -> Sheet:
+    """The first sheet: understood in a minute."""
+    summary = start("Summary", study.title, study.description)
+    top = FIRST_ROW + 5
+    places = summary_sheet.lay_out(summary, top, analysis, placed, study.values, VERDICT)
+    notes = top + placed.slots + 1
+    for row, text in enumerate(HOW_TO_READ, start=notes):
+        summary.put(row, 1, text, "note")
+    charts = notes + len(HOW_TO_READ) + 1
+    details = charts + CHART_ROWS
+    summary.put(details - 1, 1, "Where the time goes, and what would turn a strategy compute-bound", "headline")
+    places |= summary_sheet.lay_out(summary, details, analysis, placed, study.values, DETAILS)
+    summary.highlights.extend(
+        summary_sheet.verdict_highlights(
+            places, {"bound": "compute", "memory_fits": "yes", "bound_without_scale_out": "compute"}
+        )
+    )
+    _headline(summary, places)
+    summary.freeze = f"B{top + 1}"
+    summary.portrait, summary.pages_tall = True, 1
+    strategy = places["strategy"].address
+    labels = {heading.quantity: heading.title for heading in DETAILS}
+    resources = ("compute_time", "bubble_time", "hbm_time", "scale_up_time", "scale_out_time")
+    line = Series("Compute and bubble: stay under this", places["pipeline_time"].address, color=COLORS["line"])
+    summary.charts.append(
+        Chart(
+            "stacked",
+            "Seconds per step that each resource needs",
+            f"A{charts}",
+            [Series(labels[key], places[key].address, color=COLORS[key]) for key in resources],
+            categories=strategy,
+            lines=[line],
+            y_title="seconds",
+            y_format="0",
+            size=CHART_SIZE,
+        )
+    )
+    summary.charts.append(
+        Chart(
+            "columns",
+            "Memory per device against its capacity, logarithmic",
+            f"F{charts}",
+            [Series("Memory per device", places["device_memory"].address, color=COLORS["compute_time"])],
+            categories=strategy,
+            y_title="bytes",
+            y_format='[>=1000000000000]0,,,," TB";0,,," GB"',
+            logarithmic=True,
+            lines=[Series("Capacity", places["memory_capacity"].address, color=COLORS["scale_out_time"])],
+            y_range=(1e9, 1e14),
+            size=CHART_SIZE,
+        )
+    )
+    return summary
+
+
+def _headline(sheet: Sheet, places: Mapping[str, Reference]) -> None:
+    usable, fastest = Symbol(USABLE), least(Symbol(USABLE))
+    for row, (label, shown, unit) in enumerate(
+        (
+            ("Fastest strategy that fits in memory", Symbol("strategy"), "text"),
+            ("It is bound by", Symbol("bound"), "text"),
+            ("Its step takes at least", usable, "s"),
+        ),
+        start=FIRST_ROW,
+    ):
+        sheet.put(row, 1, label, "headline")
+        answer = formula_cell(where(most(usable) > 0, pick(fastest, usable, shown), "none fits"), places)
+        sheet.put(row, 2, answer, "headline", number_format(unit))
