@@ -279,6 +279,14 @@ class Model:
         the table columns by key ("Models.hidden_size"). numpy arrays among the inputs give a sweep.
         What cannot be computed is a `Failure`, as is all that depends on it.
         """
+        if any(hasattr(value, "__array__") for value in inputs.values()):
+            import numpy as np
+
+            with np.errstate(all="ignore"):  # both branches of where() are swept, and one of them may divide by 0
+                return self._values(inputs, columns)
+        return self._values(inputs, columns)
+
+    def _values(self, inputs: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         values: dict[str, Any] = {}
 
         def value_of(key: str) -> Any:

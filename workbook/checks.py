@@ -1,6 +1,6 @@
 """Checks: what must hold for the numbers to mean anything. Each is OK or says what is wrong."""
 
-from pyxl.operations import ceil, failures, least, most, require
+from pyxl.operations import ceil, failures, least, most, require, where
 from pyxl.quantity import Kind
 from workbook.model import analysis, check, quantity
 
@@ -53,6 +53,18 @@ def check_heads(num_attention_heads, tensor_parallel_size):
     return require(
         ceil(num_attention_heads / tensor_parallel_size) == num_attention_heads / tensor_parallel_size,
         "tensor_parallel_size must divide the model's num_attention_heads",
+    )
+
+
+@check("Tensor parallel size divides key-value heads")
+def check_key_value_heads(latent_attention, num_key_value_heads, tensor_parallel_size):
+    """Key-value heads are split evenly over tensor ranks; copies of a head on several ranks are not modelled. With MLA
+    every query head has its own.
+    """
+    return require(
+        where(latent_attention == 1, 0, ceil(num_key_value_heads / tensor_parallel_size))
+        == where(latent_attention == 1, 0, num_key_value_heads / tensor_parallel_size),
+        "tensor_parallel_size must divide the model's num_key_value_heads",
     )
 
 
@@ -173,12 +185,26 @@ def check_compute_rates(linear_ceiling, bf16_ceiling, bf16_peak):
     )
 
 
-@check("Bandwidths are known")
-def check_bandwidths(hbm_ceiling, scale_up_ceiling, scale_out_ceiling):
-    """The chosen hardware has the bandwidths that are needed."""
+@check("HBM bandwidth is known")
+def check_hbm(hbm_ceiling):
+    """The chosen hardware has this rate."""
+    return require(hbm_ceiling > 0, "HBM bandwidth is unknown: set ceilings to datasheet, or fill in hbm_measured")
+
+
+@check("Scale-up bandwidth is known")
+def check_scale_up(scale_up_ceiling):
+    """The chosen hardware has this rate."""
     return require(
-        least(hbm_ceiling, scale_up_ceiling, scale_out_ceiling) > 0,
-        "the hardware has no such bandwidth: choose other ceilings, or fill the cell",
+        scale_up_ceiling > 0, "scale-up bandwidth is unknown: set ceilings to datasheet, or fill in scale_up_measured"
+    )
+
+
+@check("Scale-out bandwidth is known")
+def check_scale_out(scale_out_ceiling):
+    """The chosen hardware has this rate."""
+    return require(
+        scale_out_ceiling > 0,
+        "scale-out bandwidth is unknown: set ceilings to datasheet, or fill in scale_out_measured",
     )
 
 

@@ -138,7 +138,7 @@ _choice(
     "pipeline_schedule",
     "Schedules",
     "Stages multiple",
-    "The pipeline size must be a multiple of this, or 1.",
+    "The pipeline size must be a multiple of this.",
 )
 _choice(
     "microbatches_per_stage",
@@ -256,6 +256,14 @@ _choice(
     "Precision",
     "Bytes per kept linear input",
     "Inputs of linear layers as kept for the weight gradient.",
+    "byte/token",
+)
+_choice(
+    "gate_bytes",
+    "precision",
+    "Precision",
+    "Bytes per kept gate output",
+    "Inputs of the MLP's activation function (outputs of gate and up) as kept for the backward pass.",
     "byte/token",
 )
 _choice(

@@ -46,12 +46,19 @@ analysis.constant(
     Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.2""",
 )
 analysis.constant(
-    "collectives_per_tensor_block",
+    "forward_collectives_per_tensor_block",
     "1",
-    "Collectives per tensor-parallel block and direction",
+    "Collectives per tensor-parallel block, forward",
     2,
-    """With sequence parallelism each block (attention, MLP) begins with an all-gather and ends with a
-    reduce-scatter, in the forward and again in the backward pass.
+    """With sequence parallelism each block (attention, MLP) begins with an all-gather and ends with a reduce-scatter.
+    Source: Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2""",
+)
+analysis.constant(
+    "backward_collectives_per_tensor_block",
+    "1",
+    "Collectives per tensor-parallel block, backward",
+    3,
+    """The conjugates of the two, and one more all-gather of the block's input, of which each rank kept its part only.
     Source: Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2""",
 )
 analysis.constant(

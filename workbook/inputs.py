@@ -79,7 +79,7 @@ analysis.input(
     "text",
     "Pipeline schedule",
     "1F1B",
-    "Order in which a stage runs forward and backward passes; without effect at PP 1.",
+    "Order in which a stage runs forward and backward passes; at PP 1 take 1F1B.",
     choices="Schedules",
 )
 analysis.input(

@@ -247,8 +247,8 @@ def last_stage_expert_parameters(last_stage_moe_layers, rank_expert_layer_parame
 analysis.section("Activations")
 
 
-@quantity("1", "In-flight micro-batches, first stage")
-def first_stage_in_flight(
+@quantity("1", "Activation slots, first stage")
+def activation_slots(
     keeps_all_microbatches,
     num_microbatches,
     in_flight_per_stage,
@@ -256,27 +256,33 @@ def first_stage_in_flight(
     in_flight_extra,
     parameter_copies,
 ):
-    """Micro-batches whose activations a stage keeps at once; a device with two stages shares them out.
+    """Micro-batches that the schedule lets the first stage keep at once; a device with two stages shares them out.
 
     Source: Narayanan et al. 2021, arXiv 2104.04473, section 2.2; DeepSeek-V3 report, arXiv 2412.19437, Table 2
     """
     return where(
         keeps_all_microbatches == 1,
         num_microbatches,
-        least(num_microbatches, (in_flight_per_stage * pipeline_parallel_size + in_flight_extra) / parameter_copies),
+        (in_flight_per_stage * pipeline_parallel_size + in_flight_extra) / parameter_copies,
     )
 
 
+@quantity("1", "In-flight micro-batches, first stage")
+def first_stage_in_flight(num_microbatches, activation_slots):
+    """Micro-batches whose activations the stage keeps at once: no more than there are."""
+    return least(num_microbatches, activation_slots)
+
+
 @quantity("1", "In-flight micro-batches, middle stage")
-def middle_stage_in_flight(first_stage_in_flight, in_flight_decline, middle_stage_index):
-    """With 1F1B each later stage keeps one fewer."""
-    return most(1, first_stage_in_flight - in_flight_decline * middle_stage_index)
+def middle_stage_in_flight(num_microbatches, activation_slots, in_flight_decline, middle_stage_index):
+    """With 1F1B each later stage has one slot fewer."""
+    return least(num_microbatches, most(1, activation_slots - in_flight_decline * middle_stage_index))
 
 
 @quantity("1", "In-flight micro-batches, last stage")
-def last_stage_in_flight(first_stage_in_flight, in_flight_decline, pipeline_parallel_size):
-    """With 1F1B the last stage keeps one."""
-    return most(1, first_stage_in_flight - in_flight_decline * (pipeline_parallel_size - 1))
+def last_stage_in_flight(num_microbatches, activation_slots, in_flight_decline, pipeline_parallel_size):
+    """With 1F1B the last stage has one slot."""
+    return least(num_microbatches, most(1, activation_slots - in_flight_decline * (pipeline_parallel_size - 1)))
 
 
 @quantity("byte/token", "Layer input")
@@ -358,12 +364,12 @@ def dense_mlp_kept_bytes(
     linear_input_bytes,
     keeps_internals,
     mlp_matrices,
-    activation_bytes,
+    gate_bytes,
 ):
     """Kept by a dense MLP per token and layer: its input, the outputs of gate and up, their product."""
     return (
         keeps_norm_outputs * hidden_size + keeps_products * intermediate_size
-    ) * linear_input_bytes + keeps_internals * (mlp_matrices - 1) * intermediate_size * activation_bytes
+    ) * linear_input_bytes + keeps_internals * (mlp_matrices - 1) * intermediate_size * gate_bytes
 
 
 @quantity("1", "Expert width per token")
@@ -382,7 +388,7 @@ def moe_kept_bytes(
     expert_width_per_token,
     linear_input_bytes,
     mlp_matrices,
-    activation_bytes,
+    gate_bytes,
 ):
     """Kept by a MoE layer per token: its input, a dispatched copy per expert, gate, up and product of each.
 
@@ -393,7 +399,7 @@ def moe_kept_bytes(
         keeps_norm_outputs * hidden_size
         + keeps_internals * num_experts_per_tok * hidden_size
         + keeps_products * expert_width_per_token
-    ) * linear_input_bytes + keeps_internals * (mlp_matrices - 1) * expert_width_per_token * activation_bytes
+    ) * linear_input_bytes + keeps_internals * (mlp_matrices - 1) * expert_width_per_token * gate_bytes
 
 
 @quantity("byte/token", "Dense layer, kept")

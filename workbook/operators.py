@@ -64,13 +64,9 @@ def activation_bytes_moved(m, k, uses_linear_precision, linear_input_bytes, acti
 
 
 @operators.quantity("FLOP/byte", "Intensity", number_format="#,##0.0")
-def intensity(count, flops, weight_bytes_read, activation_bytes_moved, memory_capacity):
+def intensity(count, flops, weight_bytes_read, activation_bytes_moved):
     """FLOPs per byte of HBM traffic, each operand moved once; 0 for an operator that the model does not have."""
-    return where(
-        count > 0,
-        flops / where(activation_bytes_moved > 0, weight_bytes_read + activation_bytes_moved, memory_capacity),
-        0,
-    )
+    return where(count > 0, flops / (weight_bytes_read + activation_bytes_moved), 0)
 
 
 @operators.quantity("FLOP/byte", "Intensity of its label", number_format="#,##0.0")
@@ -98,15 +94,15 @@ def total_flops(flops, count):
 
 
 @operators.quantity("s", "Time, all layers")
-def time(total_flops, attainable, rate):
+def time(count, total_flops, attainable):
     """Time at the roof."""
-    return total_flops / where(attainable > 0, attainable, rate)
+    return where(count > 0, total_flops / attainable, 0)
 
 
 @operators.quantity("text", "Bound by")
-def operator_bound(total_flops, attainable, rate):
+def operator_bound(count, attainable, rate):
     """Which roof the operator is under; none for an operator that the model does not have."""
-    return where(total_flops > 0, where(attainable < rate, "HBM", "compute"), "none")
+    return where(count > 0, where(attainable < rate, "HBM", "compute"), "none")
 
 
 def tokens(microbatch_tokens):
@@ -130,12 +126,8 @@ def moe_layers(num_moe_layers, num_prediction_layers):
 
 
 def expert_rows(microbatch_tokens, expert_parallel_size, num_experts_per_tok, n_routed_experts):
-    return (
-        microbatch_tokens
-        * expert_parallel_size
-        * num_experts_per_tok
-        / where(n_routed_experts > 0, n_routed_experts, 1)
-    )
+    tokens = microbatch_tokens * expert_parallel_size * num_experts_per_tok
+    return where(n_routed_experts > 0, tokens / n_routed_experts, 0)
 
 
 def local_experts(num_moe_layers, num_prediction_layers, n_routed_experts, expert_parallel_size):

@@ -98,9 +98,9 @@ def optimizer_states(dense_state, optimizer_shards, expert_state, expert_optimiz
 
 
 @stages.quantity("1", "In-flight micro-batches", number_format="0.##")
-def in_flight(exists, first_stage_in_flight, in_flight_decline, stage):
+def in_flight(exists, num_microbatches, activation_slots, in_flight_decline, stage):
     """Micro-batches whose activations the stage keeps at once."""
-    return exists * most(1, first_stage_in_flight - in_flight_decline * stage)
+    return exists * least(num_microbatches, most(1, activation_slots - in_flight_decline * stage))
 
 
 @stages.quantity("byte", "Activations")

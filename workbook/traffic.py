@@ -284,7 +284,9 @@ def expert_scale_out_copies(forwards_in_node, remote_nodes_per_token, num_expert
 
 @quantity("1", "Copies per token, scale-up", number_format="0.00")
 def expert_scale_up_copies(forwards_in_node, num_experts_per_tok, expert_ranks_in_node, expert_nodes):
-    """Copies of a token that cross the scale-up network: forwarding adds those that came in from other nodes."""
+    """Copies of a token that cross the scale-up network: forwarding adds those that came in from other nodes. Each
+    expert counts, even where two of a token's experts share a device.
+    """
     return num_experts_per_tok * (1 - 1 / expert_ranks_in_node) / where(forwards_in_node == 1, 1, expert_nodes)
 
 
@@ -359,18 +361,18 @@ def tensor_collective_bytes(
     hidden_size,
     activation_bytes,
     tensor_blocks,
-    collectives_per_tensor_block,
+    forward_collectives_per_tensor_block,
     repeats_layer,
+    backward_collectives_per_tensor_block,
 ):
-    """Full tensors of all gathers and reduce-scatters of a step: forward, backward and recomputation."""
+    """Full tensors of all gathers and reduce-scatters of a step: forward, recomputation and backward."""
     return (
         step_tokens
         / data_parallel_size
         * hidden_size
         * activation_bytes
         * tensor_blocks
-        * collectives_per_tensor_block
-        * (2 + repeats_layer)
+        * (forward_collectives_per_tensor_block * (1 + repeats_layer) + backward_collectives_per_tensor_block)
     )
 
 

@@ -97,19 +97,13 @@ def spare_scale_out_bytes(hidden_scale_out_bytes, token_scale_out_bytes):
 
 
 @quantity("token", "Break-even tokens per device", number_format=NONE_IF_ZERO)
-def break_even_tokens_per_device(
-    spare_scale_out_bytes, tokens_per_device, data_parallel_scale_out_bytes, hidden_scale_out_bytes
-):
+def break_even_tokens_per_device(spare_scale_out_bytes, tokens_per_device, data_parallel_scale_out_bytes):
     """Tokens per device and step at which scale-out takes exactly as long as compute and bubble: more make the
     strategy compute-bound. The batch and the micro-batch grow together, the number of micro-batches stays. None
     where activations alone keep the NIC busier than compute.
     """
     return where(
-        spare_scale_out_bytes > 0,
-        tokens_per_device
-        * data_parallel_scale_out_bytes
-        / where(spare_scale_out_bytes > 0, spare_scale_out_bytes, hidden_scale_out_bytes),
-        0,
+        spare_scale_out_bytes > 0, tokens_per_device * data_parallel_scale_out_bytes / spare_scale_out_bytes, 0
     )
 
 
@@ -175,27 +169,21 @@ def spare_persistent_bytes(
 
 @quantity("1", "Nodes / break-even nodes", number_format="0.000")
 def nodes_over_break_even(
-    spare_persistent_bytes,
-    hidden_scale_out_bytes,
-    persistent_dense_bytes,
-    local_dense_bytes,
-    persistent_expert_bytes,
-    local_expert_bytes,
+    spare_persistent_bytes, persistent_dense_bytes, local_dense_bytes, persistent_expert_bytes, local_expert_bytes
 ):
     """How much fewer nodes make scale-out take exactly as long as compute and bubble: where dense state, expert state,
-    or both cross nodes. The largest holds, as a group that fits into a node sends nothing out.
+    or both cross nodes. The largest holds, as a group that fits into a node sends nothing out. 0 where activations
+    alone keep the NIC busier than compute.
     """
-    return most(
-        persistent_dense_bytes
-        / (where(spare_persistent_bytes > 0, spare_persistent_bytes, hidden_scale_out_bytes) + local_dense_bytes),
-        persistent_expert_bytes
-        / (where(spare_persistent_bytes > 0, spare_persistent_bytes, hidden_scale_out_bytes) + local_expert_bytes),
-        (persistent_dense_bytes + persistent_expert_bytes)
-        / (
-            where(spare_persistent_bytes > 0, spare_persistent_bytes, hidden_scale_out_bytes)
-            + local_dense_bytes
-            + local_expert_bytes
+    return where(
+        spare_persistent_bytes > 0,
+        most(
+            persistent_dense_bytes / (spare_persistent_bytes + local_dense_bytes),
+            persistent_expert_bytes / (spare_persistent_bytes + local_expert_bytes),
+            (persistent_dense_bytes + persistent_expert_bytes)
+            / (spare_persistent_bytes + local_dense_bytes + local_expert_bytes),
         ),
+        0,
     )
 
 
@@ -225,20 +213,16 @@ def break_even_shard_groups(
     return where(
         data_parallel_replicas > 1,
         shard_group_nodes / most(1, nodes_over_break_even),
-        least(shard_size, expert_shard_size) / where(nodes_over_break_even > 0, nodes_over_break_even, 1),
+        where(nodes_over_break_even > 0, least(shard_size, expert_shard_size) / nodes_over_break_even, 0),
     )
 
 
 @quantity("1", "Break-even nodes exist")
-def break_even_nodes_exist(spare_persistent_bytes, nodes_over_break_even, break_even_shard_groups):
+def break_even_nodes_exist(nodes_over_break_even, break_even_shard_groups):
     """1 unless activations alone keep the NIC busier than compute, or so few nodes are too small for the degrees of
     parallelism.
     """
-    return where(
-        spare_persistent_bytes > 0,
-        where(nodes_over_break_even > 0, where(break_even_shard_groups >= 1, 1, 0), 0),
-        0,
-    )
+    return where(nodes_over_break_even > 0, where(break_even_shard_groups >= 1, 1, 0), 0)
 
 
 @quantity("1", "Break-even nodes", number_format=NONE_IF_ZERO)
@@ -246,7 +230,7 @@ def break_even_nodes(break_even_nodes_exist, nodes, nodes_over_break_even):
     """Nodes at which scale-out takes exactly as long as compute and bubble, the batch and the number of micro-batches
     unchanged: fewer make the strategy compute-bound, more make it wait for the network. None where no number does.
     """
-    return break_even_nodes_exist * nodes / where(nodes_over_break_even > 0, nodes_over_break_even, 1)
+    return where(break_even_nodes_exist == 1, nodes / nodes_over_break_even, 0)
 
 
 @quantity("text", "Bound by, if scale-out were free")

@@ -67,7 +67,7 @@ def rows(held: dict[Place, Any]) -> reader.ModelRows:
 
 @pytest.fixture(scope="session")
 def by_formulas(shipped: Path) -> Recalculate:
-    """The package formulas; it is loaded once, which takes tens of seconds: mark tests as of its xdist group."""
+    """The package formulas, loaded once, which takes tens of seconds: `pytest -n auto --dist loadfile` keeps it so."""
     return formulas.Workbook(shipped).calculate
 
 

@@ -18,7 +18,7 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "check_sizes": ({"hidden_size": 0}, "must be above 0"),
     "check_heads": (
-        {**DENSE, "tensor_parallel_size": 6, "devices": 12, "scale_up_domain": 6},
+        {"tensor_parallel_size": 6, "devices": 12, "scale_up_domain": 6},
         "tensor_parallel_size must divide the model's num_attention_heads",
     ),
     "check_devices": (
@@ -51,7 +51,13 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "check_window": ({"sliding_window_layers": 62}, "more windowed or dense layers than layers"),
     "check_compute_rates": ({"fp8_measured": 0}, "the hardware has no such compute rate"),
-    "check_bandwidths": ({"scale_out_measured": 0}, "the hardware has no such bandwidth"),
+    "check_hbm": ({"hbm_measured": 0}, "HBM bandwidth is unknown: set ceilings to datasheet, or fill in hbm_measured"),
+    "check_scale_up": ({"scale_up_measured": 0}, "scale-up bandwidth is unknown"),
+    "check_scale_out": ({"scale_out_measured": 0}, "scale-out bandwidth is unknown"),
+    "check_key_value_heads": (
+        {"model": "llama-3-70b", "tensor_parallel_size": 16, "expert_parallel_size": 1},
+        "tensor_parallel_size must divide the model's num_key_value_heads",
+    ),
 }
 
 

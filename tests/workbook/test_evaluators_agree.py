@@ -16,14 +16,12 @@ from pyxl.evaluators.libreoffice import Document
 from pyxl.plan import letter
 from workbook import verify
 
-in_libreoffice = (pytest.mark.libreoffice, pytest.mark.xdist_group("libreoffice"))
-
 each_evaluator = pytest.mark.parametrize(
     "recalculate",
     [
         "by_formualizer",
-        pytest.param("by_libreoffice", marks=in_libreoffice),
-        pytest.param("by_formulas", marks=pytest.mark.xdist_group("formulas")),
+        pytest.param("by_libreoffice", marks=pytest.mark.libreoffice),
+        "by_formulas",
     ],
     indirect=True,
 )
@@ -159,7 +157,6 @@ def summary(document: Document, strategy: str, heading: str) -> Any:
 
 
 @pytest.mark.libreoffice
-@pytest.mark.xdist_group("libreoffice")
 class TestInLibreOffice:
     def test_a_copied_column_is_a_new_strategy(self, opened: Document, rows: reader.ModelRows, tmp_path: Path) -> None:
         original, last = list(rows.columns)[-2], max(rows.columns.values())

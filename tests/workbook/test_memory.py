@@ -243,3 +243,22 @@ def test_first_and_last_stage_are_rows_of_all_stages() -> None:
             rows = [row for row in stages.compute_rows(ours) if row["exists"]]
             assert rows[0]["memory"] == pytest.approx(ours["first_stage_memory"], rel=1e-12)
             assert rows[-1]["memory"] == pytest.approx(ours["last_stage_memory"], rel=1e-12)
+
+
+@pytest.mark.parametrize("microbatches", [4, 8, 16, 64])
+def test_1f1b_keeps_no_more_micro_batches_than_there_are(microbatches: int) -> None:
+    """Narayanan et al. 2021, arXiv 2104.04473, section 2.2: stage i of p keeps min(m, p - i) micro-batches."""
+    inputs = {"pipeline_parallel_size": 16, "devices": 16, "global_batch_size": microbatches, "micro_batch_size": 1}
+    ours = values(**inputs)
+    assert [row["in_flight"] for row in stages.compute_rows(ours)][:16] == [
+        min(microbatches, 16 - i) for i in range(16)
+    ]
+
+
+def test_weights_that_stay_gathered_are_kept_whole() -> None:
+    """Llama 3, arXiv 2407.21783, section 3.3.2: no reshard after forward keeps gradients and states sharded only."""
+    kept, sharded = (
+        values(zero_stage=stage, micro_batch_size=7.5) for stage in ("ZeRO-3, no reshard after forward", "ZeRO-3")
+    )
+    assert kept["first_stage_weight_memory"] == 2048 * sharded["first_stage_weight_memory"]
+    assert kept["first_stage_gradient_memory"] == sharded["first_stage_gradient_memory"]

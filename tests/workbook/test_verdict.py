@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbook import study
@@ -102,6 +102,7 @@ def test_break_even_put_back(strategy: str, proof: Any) -> None:
 
 
 @pytest.mark.parametrize("proof", PROOFS)
+@settings(deadline=None)
 @given(
     strategy=st.sampled_from(sorted(EVERY_STRATEGY)),
     exponent=st.floats(8.5, 13),

@@ -207,7 +207,6 @@ def test_an_added_device_is_followed(typed: Any, rows: reader.ModelRows, held: M
 
 
 @pytest.mark.libreoffice
-@pytest.mark.xdist_group("libreoffice")
 class TestThroughLibreOffice:
     def test_a_file_that_it_saved_is_verified(self, opened: Document, verified: Verified, tmp_path: Path) -> None:
         opened.save(tmp_path / "saved.xlsx")

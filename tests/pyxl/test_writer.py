@@ -1,0 +1,185 @@
+"""Writing a plan: stored values, equal bytes, whole files or none; and telling whether somebody edited them."""
+
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openpyxl import load_workbook
+from openpyxl.utils import get_column_letter
+
+from pyxl import fingerprint
+from pyxl.errors import UserError
+from pyxl.evaluators import contents
+from pyxl.plan import Formula, Plan, Sheet, letter
+from pyxl.quantity import Failure
+from pyxl.stored_values import with_stored_values
+from pyxl.writer import workbook_bytes, write_file
+
+VALUES: dict[str, Any] = {
+    "1+1": 2,
+    "1/3": 1 / 3,
+    "2^70": 2**70,
+    "1/1E+300": 1e-300,
+    "0-5": -5,
+    "1>0": True,
+    "1<0": False,
+    '"a"&"b"': "ab",
+    '"<&>"': "<&>",
+    '""': "",
+    "1/0": Failure("#DIV/0!", "why"),
+}
+
+
+def made(**cells: Any) -> Plan:
+    """A plan of one sheet with these cells."""
+    sheet = Sheet("Data")
+    for address, content in cells.items():
+        sheet.put(int(address[1:]), ord(address[0]) - 64, content)
+    return Plan("Title", "Description", [sheet])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A written workbook."""
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(workbook_bytes(made(A1="input", B1=4, C1=Formula("B1*2", 8.0), A2="=text", B2=0.5)))
+    return path
+
+
+def cell(file: bytes, address: str) -> str:
+    with zipfile.ZipFile(BytesIO(file)) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml").decode()
+    return f'<c r="{address}"' + sheet.split(f'<c r="{address}"')[1].split("</c>")[0]
+
+
+def test_letters() -> None:
+    assert [letter(column) for column in range(1, 16_385)] == [get_column_letter(c) for c in range(1, 16_385)]
+
+
+def test_every_kind_of_value_is_stored_beside_its_formula(tmp_path: Path) -> None:
+    cells = {f"A{row}": Formula(text, value) for row, (text, value) in enumerate(VALUES.items(), start=1)}
+    (tmp_path / "a.xlsx").write_bytes(workbook_bytes(made(**cells)))
+    stored = contents(tmp_path / "a.xlsx", stored_values=True)
+    for row, value in enumerate(VALUES.values(), start=1):
+        found = stored.get(("Data", f"A{row}"))
+        expected = value.code if isinstance(value, Failure) else value or None if value == "" else value
+        assert found == expected, value
+        assert type(found) is type(expected) or isinstance(value, int), value
+    assert {place: str(content) for place, content in contents(tmp_path / "a.xlsx").items()} == {
+        ("Data", f"A{row}"): f"={text}" for row, text in enumerate(VALUES, start=1)
+    }
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
+def test_what_a_cell_cannot_hold_is_not_stored(value: Any) -> None:
+    assert "<v>" not in cell(workbook_bytes(made(A1=Formula("B1", value))), "A1")
+
+
+def test_a_text_that_looks_like_a_formula_stays_text(path: Path) -> None:
+    sheet = load_workbook(path)["Data"]
+    assert (sheet["A2"].value, sheet["A2"].data_type) == ("=text", "s")
+    assert sheet["C1"].data_type == "f"
+
+
+def test_texts_that_a_file_cannot_hold_are_cut_and_cleaned(tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_bytes(workbook_bytes(made(A1="a\x00b\x1fc", A2="x" * 40_000)))
+    found = contents(tmp_path / "a.xlsx")
+    assert found["Data", "A1"] == "abc"
+    assert len(found["Data", "A2"]) == 32_767
+
+
+def test_stored_values_change_nothing_else() -> None:
+    plan = made(A1=1, B1=Formula('A1&"<v></v>"', "1<v></v>"), A2='<c r="B1"><f>A1</f><v></v></c>')
+    file = workbook_bytes(plan)
+    assert with_stored_values(file, {}) == file
+    sheet = load_workbook(BytesIO(file))["Data"]
+    assert (sheet["B1"].value, sheet["A2"].value) == ('=A1&"<v></v>"', '<c r="B1"><f>A1</f><v></v></c>')
+    assert load_workbook(BytesIO(file), data_only=True)["Data"]["B1"].value == "1<v></v>"
+
+
+def test_equal_plans_give_equal_bytes() -> None:
+    assert workbook_bytes(made(A1=1, B1=Formula("A1", 1))) == workbook_bytes(made(A1=1, B1=Formula("A1", 1)))
+    assert workbook_bytes(made(A1=1)) != workbook_bytes(made(A1=2))
+
+
+# Files
+
+
+def test_a_file_is_written_with_the_usual_permissions(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    write_file(tmp_path / "a.xlsx", b"data")
+    assert (tmp_path / "a.xlsx").read_bytes() == b"data"
+    assert (tmp_path / "a.xlsx").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UserError, match="cannot write .*folder: Is a directory; nothing was changed"):
+        write_file(tmp_path / "folder", b"data")
+    with pytest.raises(UserError, match="cannot write .*missing/a.xlsx: No such file or directory"):
+        write_file(tmp_path / "missing" / "a.xlsx", b"data")
+    assert [each.name for each in tmp_path.rglob("*")] == ["folder"]
+
+
+def test_a_failure_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_bytes(b"old")
+    with pytest.raises(TypeError):
+        write_file(tmp_path / "a.xlsx", "no bytes")  # type: ignore[arg-type]
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("a.xlsx", b"old")]
+
+
+# Fingerprints
+
+
+def test_our_own_file_may_be_replaced(path: Path, tmp_path: Path) -> None:
+    fingerprint.require_replaceable(path, force=False)
+    fingerprint.require_replaceable(tmp_path / "new.xlsx", force=False)
+
+
+def test_a_file_that_was_opened_and_saved_may_be_replaced(path: Path) -> None:
+    load_workbook(path).save(path)
+    fingerprint.require_replaceable(path, force=False)
+
+
+@pytest.mark.parametrize(
+    ("address", "content"),
+    [("B1", 5), ("B1", None), ("B1", "4"), ("C1", "=B1*3"), ("C1", 8), ("Z99", "note"), ("A2", "=1+1")],
+)
+def test_a_file_with_an_edited_cell_may_not(address: str, content: Any, path: Path) -> None:
+    book: Any = load_workbook(path)
+    book["Data"][address] = content
+    book.save(path)
+    with pytest.raises(UserError, match="was edited since solbook wrote it"):
+        fingerprint.require_replaceable(path, force=False)
+    fingerprint.require_replaceable(path, force=True)
+
+
+def test_a_file_with_another_sheet_may_not(path: Path) -> None:
+    book: Any = load_workbook(path)
+    book["Data"].title = "Renamed"
+    book.save(path)
+    with pytest.raises(UserError, match="was edited"):
+        fingerprint.require_replaceable(path, force=False)
+
+
+def test_a_read_only_file_may_not(path: Path) -> None:
+    path.chmod(0o444)
+    for force in (False, True):
+        with pytest.raises(UserError, match="is read-only"):
+            fingerprint.require_replaceable(path, force=force)
+
+
+@pytest.mark.libreoffice
+def test_a_file_that_libreoffice_saved_may_be_replaced(path: Path, tmp_path: Path) -> None:
+    from pyxl.evaluators.libreoffice import Session
+
+    with Session() as session:
+        document = session.open(path)
+        document.save(tmp_path / "saved.xlsx")
+        document.set("Data", "B1", 5)
+        document.save(tmp_path / "edited.xlsx")
+    fingerprint.require_replaceable(tmp_path / "saved.xlsx", force=False)
+    with pytest.raises(UserError, match="was edited"):
+        fingerprint.require_replaceable(tmp_path / "edited.xlsx", force=False)
