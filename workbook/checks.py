@@ -56,15 +56,13 @@ def check_heads(num_attention_heads, tensor_parallel_size):
     )
 
 
-@check("Tensor parallel size divides key-value heads")
-def check_key_value_heads(latent_attention, num_key_value_heads, tensor_parallel_size):
-    """Key-value heads are split evenly over tensor ranks; copies of a head on several ranks are not modelled. With MLA
-    every query head has its own.
-    """
+@check("Tensor parallel size fits key-value heads")
+def check_key_value_heads(num_key_value_heads, key_value_ranks, tensor_parallel_size):
+    """Key-value heads are split evenly over tensor ranks, or evenly copied."""
     return require(
-        where(latent_attention == 1, 0, ceil(num_key_value_heads / tensor_parallel_size))
-        == where(latent_attention == 1, 0, num_key_value_heads / tensor_parallel_size),
-        "tensor_parallel_size must divide the model's num_key_value_heads",
+        ceil(num_key_value_heads / key_value_ranks) + ceil(tensor_parallel_size / key_value_ranks)
+        == num_key_value_heads / key_value_ranks + tensor_parallel_size / key_value_ranks,
+        "tensor_parallel_size must divide the model's num_key_value_heads, or be a multiple of it",
     )
 
 

@@ -32,6 +32,16 @@ def replicated_attention_parameters(
     )
 
 
+@quantity("1", "Ranks that share key-value heads")
+def key_value_ranks(latent_attention, tensor_parallel_size, num_key_value_heads):
+    """Tensor ranks with different key-value heads; beyond the number of heads, ranks hold copies. With MLA every query
+    head has its own.
+
+    Source: Megatron-LM, num_query_groups below the tensor parallel size
+    """
+    return where(latent_attention == 1, tensor_parallel_size, least(tensor_parallel_size, num_key_value_heads))
+
+
 @quantity("1", "Attention, one layer, per rank", number_format=COUNT)
 def rank_attention_parameters(
     query_up_parameters,
@@ -40,18 +50,23 @@ def rank_attention_parameters(
     num_attention_heads,
     qk_rope_head_dim,
     latent_attention,
-    key_value_up_parameters,
     attention_output_parameters,
     tensor_parallel_size,
+    key_value_up_parameters,
+    key_value_ranks,
     replicated_attention_parameters,
 ):
     """Projections to and from the heads are split by tensor parallelism, the rest is replicated."""
     return (
-        query_up_parameters
-        - (1 - splits_query_rope) * latent_attention * query_input_width * num_attention_heads * qk_rope_head_dim
-        + key_value_up_parameters
-        + attention_output_parameters
-    ) / tensor_parallel_size + replicated_attention_parameters
+        (
+            query_up_parameters
+            - (1 - splits_query_rope) * latent_attention * query_input_width * num_attention_heads * qk_rope_head_dim
+            + attention_output_parameters
+        )
+        / tensor_parallel_size
+        + key_value_up_parameters / key_value_ranks
+        + replicated_attention_parameters
+    )
 
 
 @quantity("1", "Vectors of a layer, per rank", number_format=COUNT)

@@ -234,6 +234,7 @@ def test_scripts_and_previews_see_every_value(engine: Any, planned: Plan, shippe
     "environment",
     [
         {"TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "1"},
+        {"OPENPYXL_LXML": "False", "LANG": "de_DE.UTF-8"},
         {"TZ": "America/New_York", "PYTHONHASHSEED": "2", "LC_ALL": "C", "USER": "somebody", "LOGNAME": "somebody"},
     ],
 )

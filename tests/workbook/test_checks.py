@@ -55,8 +55,8 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
     "check_scale_up": ({"scale_up_measured": 0}, "scale-up bandwidth is unknown"),
     "check_scale_out": ({"scale_out_measured": 0}, "scale-out bandwidth is unknown"),
     "check_key_value_heads": (
-        {"model": "llama-3-70b", "tensor_parallel_size": 16, "expert_parallel_size": 1},
-        "tensor_parallel_size must divide the model's num_key_value_heads",
+        {**DENSE, "num_key_value_heads": 6, "tensor_parallel_size": 4},
+        "tensor_parallel_size must divide the model's num_key_value_heads, or be a multiple of it",
     ),
 }
 

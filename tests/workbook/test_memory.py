@@ -262,3 +262,9 @@ def test_weights_that_stay_gathered_are_kept_whole() -> None:
     )
     assert kept["first_stage_weight_memory"] == 2048 * sharded["first_stage_weight_memory"]
     assert kept["first_stage_gradient_memory"] == sharded["first_stage_gradient_memory"]
+
+
+def test_key_value_heads_are_copied_where_there_are_fewer_than_ranks() -> None:
+    """Llama 3 70B has 8 key-value heads of 128: on 16 ranks each still holds one, 2 x 8192 x 128 weights."""
+    ours = values(model="llama-3-70b", tensor_parallel_size=16, devices=16)
+    assert ours["rank_attention_parameters"] == 2 * 8192 * 8192 / 16 + 2 * 8192 * 128

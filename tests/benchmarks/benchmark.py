@@ -1,0 +1,108 @@
+"""Measures what a user waits for: whole processes, start to end, and their peak memory.
+
+    python tests/benchmarks/benchmark.py [RUNS]
+
+Prints Markdown tables: medians of RUNS runs (default 5), and how building grows with the number of
+strategies. Nothing is compared with a limit: machines differ, the ratios in the tables less so.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+SOLBOOK = (sys.executable, "-m", "workbook.cli")
+STRATEGY_COUNTS = (10, 100, 1000)
+
+
+class Measured(NamedTuple):
+    """Medians of a command's runs."""
+
+    seconds: float
+    megabytes: float
+
+
+def _run(command: Sequence[str], folder: Path) -> Measured:
+    """Run a command once, in a process of its own."""
+    with open(os.devnull, "wb") as nothing, (folder / "errors").open("w+b") as errors:
+        started = time.perf_counter()
+        process = subprocess.Popen(command, cwd=folder, stdout=nothing, stderr=errors)
+        # Unlike Popen.wait it tells the peak memory of this process, and of those that it waited for.
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            raise SystemExit(f"{' '.join(command)} failed: {errors.read().decode()}")
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return Measured(seconds, usage.ru_maxrss / unit)
+
+
+def measure(command: Sequence[str], folder: Path, runs: int) -> Measured:
+    """Medians over some runs, after one that warms the disk cache."""
+    _run(command, folder)
+    measured = [_run(command, folder) for _ in range(runs)]
+    return Measured(statistics.median(m.seconds for m in measured), statistics.median(m.megabytes for m in measured))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; all columns but the first are numbers."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def commands(folder: Path, runs: int) -> str:
+    """The commands of every day."""
+    compared = {
+        "`python -c pass`": (sys.executable, "-c", "pass"),
+        "`solbook --version`": (*SOLBOOK, "--version"),
+        "`solbook compute --json`": (*SOLBOOK, "compute", "--json"),
+        "`solbook build`": (*SOLBOOK, "build", "-o", "shipped.xlsx"),
+        "`solbook verify --with formualizer`": (*SOLBOOK, "verify", "shipped.xlsx", "--with", "formualizer"),
+        "`solbook verify --with formulas`": (*SOLBOOK, "verify", "shipped.xlsx", "--with", "formulas"),
+    }
+    if shutil.which("soffice"):
+        compared["`solbook verify --with libreoffice`"] = (*SOLBOOK, "verify", "shipped.xlsx", "--with", "libreoffice")
+    measured = {label: measure(command, folder, runs) for label, command in compared.items()}
+    compute = measured["`solbook compute --json`"].seconds
+    rows = [
+        [label, f"{m.seconds:.2f}", f"{m.seconds / compute:.1f}", f"{m.megabytes:.0f}"] for label, m in measured.items()
+    ]
+    return table(["Command, deepseek-v3-h800", "Seconds", "Times compute", "Peak memory, MB"], rows)
+
+
+def growth(folder: Path, runs: int) -> str:
+    """How building grows with strategies: seconds and memory per column should stay the same."""
+    rows = []
+    for count in STRATEGY_COUNTS:
+        strategies = "".join(f'[strategies."Number {n}"]\nmicro_batch_size = 7.5\n' for n in range(count))
+        (folder / f"{count}.toml").write_text(f'title = "{count} strategies"\n{strategies}', encoding="utf-8")
+        command = (*SOLBOOK, "build", f"{count}.toml", "-o", f"{count}.xlsx", "--force")
+        built = measure(command, folder, runs if count < 1000 else 1)
+        megabytes = (folder / f"{count}.xlsx").stat().st_size / 2**20
+        rows.append([f"{count:,}", f"{built.seconds:.2f}", f"{1000 * built.seconds / count:.1f}",
+                     f"{built.megabytes:.0f}", f"{megabytes:.2f}"])  # fmt: skip
+    return table(["Strategies", "Build, seconds", "Milliseconds per column", "Peak memory, MB", "File, MB"], rows)
+
+
+def main() -> None:
+    """Measure and print."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    with TemporaryDirectory(prefix="solbook-") as name:
+        folder = Path(name)
+        print(f"Medians of {runs} runs, Python {sys.version.split()[0]}, {os.cpu_count()} cores.\n")
+        print(commands(folder, runs), flush=True)
+        print()
+        print(growth(folder, runs))
+
+
+if __name__ == "__main__":
+    main()
