@@ -21,6 +21,7 @@ from pyxl.plan import Chart, Series
 
 GRID = "D9D9D9"
 LEADER = "A6A6A6"
+MARKER_SIZES = {"circle": 8, "dash": 18}
 
 
 def native(chart: Chart) -> Any:
@@ -45,7 +46,9 @@ def _rich(size: int, rotation: int | None = None) -> RichText:
     return RichText(bodyPr=body, p=[paragraph])
 
 
-def _axis(axis: Any, title: str, number_format: str, limits: tuple[float, float] | None, *, logarithmic: bool) -> None:
+def _axis(
+    axis: Any, title: str, number_format: str, limits: tuple[float, float | None] | None, *, logarithmic: bool
+) -> None:
     axis.delete = False  # absent, newer Excel hides the axis
     axis.title = title or None
     if title:
@@ -76,7 +79,7 @@ def _line(series: Any, planned: Series) -> None:
         series.graphicalProperties.line = LineProperties(solidFill=planned.color, w=28575)
     else:
         series.graphicalProperties.line = LineProperties(noFill=True)
-    series.marker = Marker(symbol=planned.marker or "none", size=8 if planned.marker else None)
+    series.marker = Marker(symbol=planned.marker or "none", size=MARKER_SIZES.get(planned.marker))
     if planned.marker:
         series.marker.graphicalProperties = GraphicalProperties(solidFill=planned.color)
         series.marker.graphicalProperties.line = LineProperties(solidFill=planned.color)

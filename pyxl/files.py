@@ -10,6 +10,7 @@ from pyxl.errors import UserError
 
 OLE2_HEADER = bytes.fromhex("D0CF11E0A1B11AE1")
 WORKBOOK_PART = "xl/workbook.xml"
+LARGEST_CONTENT = 500_000_000  # bytes once unpacked
 
 
 def require_workbook(path: Path) -> None:
@@ -26,6 +27,10 @@ def require_workbook(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             parts = archive.namelist()
+            if sum(part.file_size for part in archive.infolist()) > LARGEST_CONTENT:
+                raise UserError(
+                    f"{path} unpacks to more than {LARGEST_CONTENT // 1_000_000} MB: it is no workbook of ours"
+                )
             damaged = archive.testzip()
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise UserError(f"{path} is damaged or cut off: {error}") from error

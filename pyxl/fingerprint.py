@@ -54,8 +54,9 @@ def require_replaceable(path: Path, *, force: bool) -> None:
     advice = "choose another file with -o, or overwrite it with --force"
     try:
         found = contents(path)
-        book: Any = load_workbook(path, read_only=True)
-        properties = book.custom_doc_props
+        with path.open("rb") as file:  # closed at once: an open file cannot be replaced on Windows
+            book: Any = load_workbook(file, read_only=True)
+            properties = book.custom_doc_props
     except UserError as error:
         raise UserError(f"{error}; it was not written by solbook: {advice}") from None
     kept = properties[PROPERTY].value if PROPERTY in properties.names else None

@@ -1,7 +1,9 @@
 """Names of rows: what a user may call a row so that every spreadsheet reads it as the text it is."""
 
+import difflib
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from pyxl.errors import UserError
 
@@ -59,3 +61,20 @@ def check_name(name: object, what: str, *, word: str = "GPU", may_be_address: bo
     if _NUMBER.fullmatch(name) or name.upper() in ("TRUE", "FALSE"):
         raise UserError(f"{problem}: spreadsheets read it as a value, add a word")
     return name
+
+
+def check_text(text: str, what: str) -> str:
+    """A text that a cell can show. Raises `UserError` for control characters and broken ones, naming `what` it is."""
+    if any(
+        unicodedata.category(character) in ("Cc", "Cs", "Cn", "Co") for character in text if character not in "\n\t"
+    ):
+        raise UserError(f"{what} holds control characters: use printable ones only")
+    return text
+
+
+def suggestion(word: str, words: Iterable[str], most: int = 3) -> str:
+    """What to say about a name that is none of `words`: "did you mean ...? ", or nothing where none is close."""
+    known = {known.casefold(): known for known in words}
+    begun = [name for name in known if name.startswith(word.casefold())]
+    close = begun[:most] or difflib.get_close_matches(word.casefold(), known, n=most, cutoff=0.5)
+    return f"did you mean {' or '.join(repr(known[name]) for name in close)}? " if close else ""

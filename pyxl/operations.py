@@ -41,6 +41,7 @@ class Operation(enum.Enum):
     MOST = "most"
     CEIL = "ceil"
     PICK = "pick"
+    ITEM = "item"
     TOTAL = "total"
     FAILURES = "failures"
     REQUIRE = "require"
@@ -257,6 +258,11 @@ def ceil(value: Any) -> Any:
 def pick(key: Any, keys: Any, values: Any) -> Any:
     """The one of `values` that stands where `key` stands in `keys` (a look-up in a table)."""
     return apply(Operation.PICK, key, keys, values)
+
+
+def item(series: Any, number: Any) -> Any:
+    """The entry of a series with this number, counted from 1; an empty cell is an empty text."""
+    return apply(Operation.ITEM, series, number)
 
 
 def total(series: Any) -> Any:

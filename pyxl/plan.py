@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from pyxl.operations import Expression
@@ -14,6 +15,7 @@ from pyxl.readings.number import evaluate
 Value = int | float | str | bool | Failure | None
 
 
+@cache
 def letter(column: int) -> str:
     """The letters of a column number from 1: 1 is A, 27 is AA."""
     text = ""
@@ -25,10 +27,11 @@ def letter(column: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A live formula (without the leading =) and the value that Python computed for it."""
+    """A live formula (without the leading =), the value that Python computed for it, and what both were made from."""
 
     text: str
     value: Value
+    expression: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +59,21 @@ def formula_cell(expression: Expression, scope: Scope | Callable[[str], Referenc
     """A live formula of an expression whose symbols are references: text and value from one walk each."""
     resolve = scope if callable(scope) else scope.__getitem__
     return Formula(
-        formula(expression, lambda key: resolve(key).address), evaluate(expression, lambda key: resolve(key).value)
+        formula(expression, lambda key: resolve(key).address),
+        evaluate(expression, lambda key: resolve(key).value),
+        expression,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """A rule for an input cell. `allowed` is a range of names for a drop-down, or empty for a number above 0."""
+    """A rule for an input cell. `allowed` is a range of names for a drop-down; without, a number from `lowest`."""
 
     cells: str
     allowed: str
     prompt_title: str
     prompt: str
+    lowest: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +111,8 @@ class Chart:
     x_title: str = ""
     y_title: str = ""
     y_format: str = "General"
-    x_range: tuple[float, float] | None = None
-    y_range: tuple[float, float] | None = None
+    x_range: tuple[float, float | None] | None = None
+    y_range: tuple[float, float | None] | None = None
     logarithmic: bool = False
     size: tuple[float, float] = (30.0, 13.0)
 
@@ -127,6 +133,7 @@ class Sheet:
     heights: dict[int, float] = field(default_factory=dict)
     pages_tall: int = 0
     portrait: bool = False
+    free_columns: Sequence[int] = ()
     print_area: str | None = None
 
     def put(

@@ -174,9 +174,21 @@ class Model:
         self._declare(Quantity(name, unit, label, Kind.CONSTANT, text, source, _place(), self._section, value=value))
 
     def lookup(
-        self, name: str, unit: str, label: str, key: str, table: str, note: str, *, number_format: str | None = None
+        self,
+        name: str,
+        unit: str,
+        label: str,
+        key: str,
+        table: str,
+        note: str,
+        *,
+        choices: str | None = None,
+        number_format: str | None = None,
     ) -> None:
-        """Declare a number looked up in the column `name` of `table`, in the row that `key` names."""
+        """Declare a value looked up in the column `name` of `table`, in the row that `key` names.
+
+        `choices` names the table that a value which is text must be picked from.
+        """
         self.columns.setdefault(f"{table}.name", Column(table, "name", "text"))
         column = self.columns.setdefault(f"{table}.{name}", Column(table, name, unit))
         expression = apply(Operation.PICK, Symbol(key), Symbol(f"{table}.name"), Symbol(column.key))
@@ -192,6 +204,7 @@ class Model:
                 _place(),
                 self._section,
                 expression=expression,
+                choices=choices,
                 number_format=number_format,
             )
         )

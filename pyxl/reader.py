@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 from openpyxl.utils.cell import column_index_from_string, coordinate_from_string
@@ -20,15 +22,22 @@ class Grid:
     title: str
     cells: Mapping[tuple[int, int], Any]
 
+    @cached_property
+    def _lines(self) -> tuple[dict[int, list[tuple[int, Any]]], dict[int, list[tuple[int, Any]]]]:
+        rows: dict[int, list[tuple[int, Any]]] = {}
+        columns: dict[int, list[tuple[int, Any]]] = {}
+        for (row, column), content in sorted(self.cells.items(), key=itemgetter(0)):
+            rows.setdefault(row, []).append((column, content))
+            columns.setdefault(column, []).append((row, content))
+        return rows, columns
+
     def column(self, number: int) -> list[tuple[int, Any]]:
         """The cells of a column that are not empty, from top to bottom, as (row, content)."""
-        return sorted((row, content) for (row, column), content in self.cells.items() if column == number)
+        return self._lines[1].get(number, [])
 
     def row(self, number: int) -> list[tuple[int, Any]]:
         """The cells of a row that are not empty, from left to right, as (column, content)."""
-        return sorted(
-            ((column, content) for (row, column), content in self.cells.items() if row == number), key=lambda c: c[0]
-        )
+        return self._lines[0].get(number, [])
 
     def place(self, row: int, column: int) -> Place:
         """The place of a cell as evaluators name it."""

@@ -10,8 +10,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from lxml.etree import SerialisationError  # type: ignore[import-untyped]
 from openpyxl import Workbook
-from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from openpyxl.formatting.rule import FormulaRule
 from openpyxl.packaging.custom import StringProperty
 from openpyxl.styles import Alignment, Border, Font, NamedStyle, PatternFill, Protection, Side
@@ -26,7 +26,6 @@ from pyxl.style import FONT, STYLES, Style
 
 FIXED_DATE = datetime(2000, 1, 1)
 GENERATOR = "solbook"
-EXCEL_TEXT_LIMIT = 32767
 
 
 def _fill(color: str) -> PatternFill:
@@ -70,11 +69,13 @@ def _write_cell(worksheet: Any, row: int, column: int, cell: Cell, stamps: _Stam
     if isinstance(content, Formula):
         target.value = f"={content.text}"
     elif isinstance(content, str):
-        target.value = ILLEGAL_CHARACTERS_RE.sub("", content)[:EXCEL_TEXT_LIMIT]
+        target.value = content
         target.data_type = "s"  # a text that starts with = is still a text
     else:
         target.value = content
     target._style = copy(stamps.array(cell.style, cell.number_format))
+    if isinstance(content, str) and content.startswith("="):
+        target._style.quotePrefix = 1  # else editing such a text turns it into a formula
     if cell.link:
         target.hyperlink = Hyperlink(ref=target.coordinate, location=f"{quoted(cell.link)}!A1")
 
@@ -112,6 +113,8 @@ def _write_sheet(worksheet: Any, sheet: Sheet, stamps: _Stamps, *, protect: bool
     worksheet.oddFooter.left.text = "&A"
     worksheet.oddFooter.right.text = "&P / &N"
     if protect:
+        for column in sheet.free_columns:
+            worksheet.column_dimensions[letter(column)].protection = Protection(locked=False)
         worksheet.protection.sheet = True
         worksheet.protection.formatColumns = False
         worksheet.protection.formatRows = False
@@ -120,11 +123,12 @@ def _write_sheet(worksheet: Any, sheet: Sheet, stamps: _Stamps, *, protect: bool
 def _validate(worksheet: Any, sheet: Sheet) -> None:
     for rule in sheet.validations:
         if rule.allowed:
-            validation = DataValidation("list", formula1=f"={rule.allowed}", allow_blank=True)
+            validation = DataValidation("list", formula1=rule.allowed, allow_blank=True)
             validation.error = "Choose a name from the list; a new choice is a new row on its sheet."
         else:
-            validation = DataValidation("decimal", operator="greaterThanOrEqual", formula1="0", allow_blank=True)
-            validation.error = "A number from 0 in the base unit that column C shows."
+            lowest = str(rule.lowest)
+            validation = DataValidation("decimal", operator="greaterThanOrEqual", formula1=lowest, allow_blank=True)
+            validation.error = f"A number from {lowest}, in the base unit that stands beside or above."
         validation.errorTitle = "Not a possible value"
         validation.promptTitle = rule.prompt_title[:32]
         validation.prompt = rule.prompt[:250]
@@ -161,7 +165,10 @@ def workbook_bytes(plan: Plan) -> bytes:
     workbook.custom_doc_props.append(StringProperty(name=fingerprint.PROPERTY, value=fingerprint.of_plan(plan)))
     workbook.calculation.fullCalcOnLoad = True
     buffer = BytesIO()
-    workbook.save(buffer)
+    try:
+        workbook.save(buffer)
+    except (OSError, SerialisationError) as error:
+        raise UserError(f"cannot write temporary files to {tempfile.gettempdir()}: {error}") from None
     values = {
         f"xl/worksheets/sheet{number}.xml": {
             f"{letter(column)}{row}": cell.content.value

@@ -17,16 +17,18 @@ def plan(study: Study, *, protect: bool = False) -> Plan:
     chosen = _chosen(study)
     roofline_sheet, roofline_places = roofline.sheet(study, chosen, placed, places)
     stages_sheet, stage_places = stages.sheet(study, chosen, placed, places)
-    checks_sheet, master = checks.sheet(study, placed, places | roofline_places | stage_places)
+    summary_sheet, summary_places = summary.sheet(study, placed)
+    known = {**places, **roofline_places, **stage_places, **summary_places}
+    checks_sheet, master = checks.sheet(study, placed, known)
     sheets = [
-        summary.sheet(study, placed),
+        summary_sheet,
         placed.sheet,
         roofline_sheet,
         stages_sheet,
         *tables,
         constants_sheet,
         checks_sheet,
-        documentation.formulas(placed),
+        documentation.formulas(placed, (summary_sheet, roofline_sheet, stages_sheet, checks_sheet)),
         documentation.sources(study),
     ]
     sheets.append(documentation.about(sheets))

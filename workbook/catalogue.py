@@ -9,7 +9,6 @@ Every table has the columns that the analysis looks up. A number that is not kno
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import tomllib
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pyxl.errors import UserError
-from pyxl.naming import check_name
+from pyxl.naming import check_name, check_text, suggestion
 from workbook.analysis import analysis
 from workbook.huggingface import model_fields
 
@@ -111,16 +110,15 @@ def _read_json(path: Path) -> dict[str, Any]:
     return _read(path, json.loads, "JSON")
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file. Raises `UserError` where it cannot be read."""
     return _read(path, tomllib.loads, "TOML")
 
 
 def _close(word: str, words: Iterable[str]) -> str:
     """What to say about a name that is none of `words`: close ones, then all."""
-    known = {known.lower(): known for known in words}
-    close = [f"'{known[name]}'" for name in difflib.get_close_matches(word.lower(), known, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(close)}? " if close else ""
-    return f"{hint}there are: {', '.join(known.values())}"
+    known = list(words)
+    return f"{suggestion(word, known)}there are: {', '.join(known)}"
 
 
 def _text(fields: Mapping[str, Any], key: str, place: str) -> str:
@@ -128,7 +126,7 @@ def _text(fields: Mapping[str, Any], key: str, place: str) -> str:
     value = fields.get(key, "")
     if not isinstance(value, str):
         raise UserError(f"{place}: {key} is {value!r}: write it as text in quotes")
-    return " ".join(value.split())
+    return check_text(" ".join(value.split()), f"{place}: {key}")
 
 
 def _number(value: object, place: str) -> int | float:
@@ -225,7 +223,7 @@ def _converted(value: float, written: str, unit: str, place: str) -> float:
 
 
 def _hardware_row(path: Path) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
-    fields, units = _read_toml(path), table_columns()[HARDWARE]
+    fields, units = read_toml(path), table_columns()[HARDWARE]
     known = ("name", "vendor", "status", *units)
     for key in fields:
         if key not in known:
@@ -285,7 +283,7 @@ def choices() -> dict[str, Table]:
 
 def choices_from(path: Path) -> dict[str, Table]:
     """The choice tables of a file."""
-    content = _read_toml(path)
+    content = read_toml(path)
     expected = {name: units for name, units in table_columns().items() if name not in (MODELS, HARDWARE)}
     for name in content:
         if name not in expected:

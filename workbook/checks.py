@@ -1,6 +1,6 @@
 """Checks: what must hold for the numbers to mean anything. Each is OK or says what is wrong."""
 
-from pyxl.operations import ceil, failures, least, most, require, where
+from pyxl.operations import ceil, failures, least, most, require
 from pyxl.quantity import Kind
 from workbook.model import analysis, check, quantity
 
@@ -41,8 +41,7 @@ def check_degrees(
 def check_sizes(devices, ranks_per_device, step_tokens, keys_per_token, micro_batch_size, hidden_size, vocab_size):
     """Devices, batch, sequence length, micro-batch and model sizes are above 0."""
     return require(
-        least(devices * ranks_per_device, step_tokens * keys_per_token, micro_batch_size * 2, hidden_size, vocab_size)
-        > 0,
+        least(devices * ranks_per_device, step_tokens * keys_per_token, micro_batch_size, hidden_size, vocab_size) > 0,
         "devices, sequence_length, global_batch_size and micro_batch_size must be above 0",
     )
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from pyxl.errors import UserError
-from workbook import __version__
+from workbook import DEFAULT_STUDY, __version__
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 EVALUATOR_CHOICE = click.Choice(["formulas", "libreoffice", "formualizer", "all"])
@@ -39,7 +39,7 @@ def study_options(command: Command) -> Command:
         ),
         click.option("--model", metavar="MODEL", help="A model by name, or the path of a Hugging Face config.json."),
         click.option("--hardware", metavar="DEVICE", help="A device by name, or the path of a hardware file."),
-        click.argument("study", default="deepseek-v3-h800", metavar="[STUDY]"),
+        click.argument("study", default=DEFAULT_STUDY, metavar="[STUDY]"),
     ):
         command = decorate(command)
     return command
@@ -204,6 +204,7 @@ def main() -> None:
     except UserError as error:
         _refuse(str(error))
     except OSError as error:
+        sys.unraisablehook = lambda _: None  # files that were left half-written complain again when discarded
         _refuse(f"cannot read or write: {error}")
 
 

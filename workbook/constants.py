@@ -131,8 +131,16 @@ analysis.constant(
     "roofline_left_edge",
     "FLOP/byte",
     "Left edge of the roofline chart",
-    100,
+    10,
     "Source: a choice of the chart",
+)
+analysis.constant(
+    "roofline_off_chart",
+    "FLOP/byte",
+    "Left of the roofline chart",
+    0.001,
+    """Where operators stand that the model does not have: a logarithmic axis has no 0.
+    Source: a choice of the chart""",
 )
 analysis.constant(
     "roofline_right_edge",

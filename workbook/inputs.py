@@ -162,8 +162,14 @@ _model("num_dense_layers", "Dense layers", "Layers with a dense MLP; they come f
 _model("vocab_size", "Vocabulary size", "Rows of the embedding table.")
 _model("learned_positions", "Learned positions", "Rows of a learned position table (GPT-2); 0 for rotary embeddings.")
 _model("tied_embeddings", "Tied embeddings", "1 where the output head is the embedding table.")
-_model(
-    "attention_kind", "Attention kind", "MHA, GQA, MQA or MLA; the kind decides, not which numbers are present.", "text"
+analysis.lookup(
+    "attention_kind",
+    "text",
+    "Attention kind",
+    "model",
+    "Models",
+    "MHA, GQA, MQA or MLA; the kind decides, not which numbers are present.",
+    choices="Attention",
 )
 _model("num_attention_heads", "Attention heads", "Query heads.")
 _model("num_key_value_heads", "Key-value heads", "Heads of keys and values (MHA, GQA, MQA).")

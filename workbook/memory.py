@@ -32,7 +32,7 @@ def replicated_attention_parameters(
     )
 
 
-@quantity("1", "Ranks that share key-value heads")
+@quantity("1", "Ranks that split key-value heads")
 def key_value_ranks(latent_attention, tensor_parallel_size, num_key_value_heads):
     """Tensor ranks with different key-value heads; beyond the number of heads, ranks hold copies. With MLA every query
     head has its own.
@@ -715,6 +715,16 @@ def last_stage_memory(
         + last_stage_gradient_memory
         + last_stage_optimizer_memory
         + last_stage_activation_memory
+    )
+
+
+@quantity("byte", "Largest stage")
+def largest_stage_memory(pipeline_parallel_size, first_stage_memory, middle_stage_memory, last_stage_memory):
+    """The stage with the largest need, one copy of it; without pipeline the first and the last are one."""
+    return where(
+        pipeline_parallel_size > 1,
+        most(first_stage_memory, middle_stage_memory, last_stage_memory),
+        first_stage_memory + last_stage_memory,
     )
 
 

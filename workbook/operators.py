@@ -1,7 +1,8 @@
 """Operators: the matrix multiplications of one forward micro-batch on one rank, for the roofline chart.
 
-Each multiplies an M x K input with a K x N weight, `count` times over all layers; tensor parallelism splits N or
-K. Their FLOPs are a second route to the analysis' total, which the sheet Checks compares.
+Each multiplies an M x K input with a K x N weight, `count` times over all layers. Tensor parallelism splits N or K;
+weights that it replicates see the rank's own tokens only. The FLOPs are a second route to the total of the analysis,
+which the sheet Checks compares.
 """
 
 from pyxl.operations import least, where
@@ -64,9 +65,11 @@ def activation_bytes_moved(m, k, uses_linear_precision, linear_input_bytes, acti
 
 
 @operators.quantity("FLOP/byte", "Intensity", number_format="#,##0.0")
-def intensity(count, flops, weight_bytes_read, activation_bytes_moved):
-    """FLOPs per byte of HBM traffic, each operand moved once; 0 for an operator that the model does not have."""
-    return where(count > 0, flops / (weight_bytes_read + activation_bytes_moved), 0)
+def intensity(count, flops, weight_bytes_read, activation_bytes_moved, roofline_off_chart):
+    """FLOPs per byte of HBM traffic, each operand moved once. An operator that the model does not have stands left
+    of the chart, out of sight.
+    """
+    return where(count > 0, flops / (weight_bytes_read + activation_bytes_moved), roofline_off_chart)
 
 
 @operators.quantity("FLOP/byte", "Intensity of its label", number_format="#,##0.0")
@@ -105,8 +108,12 @@ def operator_bound(count, attainable, rate):
     return where(count > 0, where(attainable < rate, "HBM", "compute"), "none")
 
 
-def tokens(microbatch_tokens):
+def all_tokens(microbatch_tokens):
     return microbatch_tokens
+
+
+def own_tokens(rank_microbatch_tokens):
+    return rank_microbatch_tokens
 
 
 def hidden(hidden_size):
@@ -125,13 +132,36 @@ def moe_layers(num_moe_layers, num_prediction_layers):
     return num_moe_layers + num_prediction_layers
 
 
-def expert_rows(microbatch_tokens, expert_parallel_size, num_experts_per_tok, n_routed_experts):
-    tokens = microbatch_tokens * expert_parallel_size * num_experts_per_tok
-    return where(n_routed_experts > 0, tokens / n_routed_experts, 0)
+def moe_layers_with_shared_experts(num_moe_layers, num_prediction_layers, shared_expert_intermediate_size):
+    return (num_moe_layers + num_prediction_layers) * least(1, shared_expert_intermediate_size)
+
+
+def layers_with_latent_query(num_hidden_layers, num_prediction_layers, q_lora_rank):
+    return (num_hidden_layers + num_prediction_layers) * least(1, q_lora_rank)
+
+
+def layers_with_latent(num_hidden_layers, num_prediction_layers, latent_attention):
+    return (num_hidden_layers + num_prediction_layers) * latent_attention
+
+
+def expert_rows(
+    microbatch_tokens,
+    expert_parallel_size,
+    num_experts_per_tok,
+    expert_tensor_parallel_size,
+    tensor_parallel_size,
+    n_routed_experts,
+):
+    sent = microbatch_tokens * expert_parallel_size * num_experts_per_tok
+    return where(n_routed_experts > 0, sent * expert_tensor_parallel_size / tensor_parallel_size / n_routed_experts, 0)
 
 
 def local_experts(num_moe_layers, num_prediction_layers, n_routed_experts, expert_parallel_size):
     return (num_moe_layers + num_prediction_layers) * n_routed_experts / expert_parallel_size
+
+
+def shared_tokens(microbatch_tokens, splits_shared_experts, rank_microbatch_tokens):
+    return where(splits_shared_experts == 1, microbatch_tokens, rank_microbatch_tokens)
 
 
 LINEAR = {"uses_linear_precision": 1, "has_weight": 1}
@@ -141,97 +171,97 @@ operators.row(
     "Query down",
     label_level=9,
     **LINEAR,
-    m=tokens,
+    m=own_tokens,
     k=hidden,
-    count=attention_layers,
-    n=lambda q_lora_rank, tensor_parallel_size: q_lora_rank / tensor_parallel_size,
+    n=lambda q_lora_rank: q_lora_rank,
+    count=layers_with_latent_query,
 )
 operators.row(
     "Query up",
     label_level=11,
     **LINEAR,
-    m=tokens,
-    count=attention_layers,
+    m=all_tokens,
     k=lambda query_input_width: query_input_width,
     n=lambda num_attention_heads, query_head_dim, tensor_parallel_size: (
         num_attention_heads * query_head_dim / tensor_parallel_size
     ),
+    count=attention_layers,
 )
 operators.row(
     "Key-value down",
     label_level=13,
     **LINEAR,
-    m=tokens,
+    m=own_tokens,
     k=hidden,
-    count=attention_layers,
-    n=lambda latent_attention, kv_lora_rank, qk_rope_head_dim, tensor_parallel_size: (
-        latent_attention * (kv_lora_rank + qk_rope_head_dim) / tensor_parallel_size
-    ),
+    n=lambda kv_lora_rank, qk_rope_head_dim: kv_lora_rank + qk_rope_head_dim,
+    count=layers_with_latent,
 )
 operators.row(
     "Key-value up",
     label_level=14,
     **LINEAR,
-    m=tokens,
-    count=attention_layers,
-    k=lambda latent_attention, kv_lora_rank, hidden_size: where(latent_attention == 1, kv_lora_rank, hidden_size),
-    n=lambda key_value_up_parameters, latent_attention, kv_lora_rank, hidden_size, tensor_parallel_size: (
-        key_value_up_parameters / where(latent_attention == 1, kv_lora_rank, hidden_size) / tensor_parallel_size
+    m=lambda microbatch_tokens, key_value_ranks, tensor_parallel_size: (
+        microbatch_tokens * key_value_ranks / tensor_parallel_size
     ),
+    k=lambda latent_attention, kv_lora_rank, hidden_size: where(latent_attention == 1, kv_lora_rank, hidden_size),
+    n=lambda key_value_up_parameters, latent_attention, kv_lora_rank, hidden_size, key_value_ranks: (
+        key_value_up_parameters / where(latent_attention == 1, kv_lora_rank, hidden_size) / key_value_ranks
+    ),
+    count=attention_layers,
 )
 operators.row(
     "Attention core",
     label_level=12,
     uses_linear_precision=0,
     has_weight=0,
-    m=tokens,
-    count=attention_layers,
+    m=all_tokens,
     k=lambda num_attention_heads, query_head_dim, value_head_dim, tensor_parallel_size: (
         num_attention_heads * (query_head_dim + value_head_dim) / tensor_parallel_size
     ),
     n=lambda attended_keys_causal, num_hidden_layers, num_prediction_layers: (
         attended_keys_causal / (num_hidden_layers + num_prediction_layers)
     ),
+    count=attention_layers,
 )
 operators.row(
     "Attention output",
     label_level=2,
     **LINEAR,
-    m=tokens,
-    n=hidden,
-    count=attention_layers,
+    m=all_tokens,
     k=lambda num_attention_heads, value_head_dim, tensor_parallel_size: (
         num_attention_heads * value_head_dim / tensor_parallel_size
     ),
+    n=hidden,
+    count=attention_layers,
 )
 operators.row(
     "Dense MLP in",
     label_level=6,
     **LINEAR,
-    m=tokens,
+    m=all_tokens,
     k=hidden,
-    count=dense_layers,
     n=lambda mlp_matrices, intermediate_size, tensor_parallel_size: (
         (mlp_matrices - 1) * intermediate_size / tensor_parallel_size
     ),
+    count=dense_layers,
 )
 operators.row(
     "Dense MLP out",
     label_level=1,
     **LINEAR,
-    m=tokens,
+    m=all_tokens,
+    k=lambda intermediate_size, tensor_parallel_size: intermediate_size / tensor_parallel_size,
     n=hidden,
     count=dense_layers,
-    k=lambda intermediate_size, tensor_parallel_size: intermediate_size / tensor_parallel_size,
 )
 operators.row(
     "Router",
     label_level=15,
     **BF16,
-    m=tokens,
+    m=own_tokens,
     k=hidden,
+    n=lambda n_routed_experts: n_routed_experts,
     count=moe_layers,
-    n=lambda n_routed_experts, tensor_parallel_size: n_routed_experts / tensor_parallel_size,
 )
 operators.row(
     "Expert in",
@@ -239,56 +269,58 @@ operators.row(
     **LINEAR,
     m=expert_rows,
     k=hidden,
-    count=local_experts,
-    n=lambda mlp_matrices, moe_intermediate_size, tensor_parallel_size: (
-        (mlp_matrices - 1) * moe_intermediate_size / tensor_parallel_size
+    n=lambda mlp_matrices, moe_intermediate_size, expert_tensor_parallel_size: (
+        (mlp_matrices - 1) * moe_intermediate_size / expert_tensor_parallel_size
     ),
+    count=local_experts,
 )
 operators.row(
     "Expert out",
     label_level=8,
     **LINEAR,
     m=expert_rows,
+    k=lambda moe_intermediate_size, expert_tensor_parallel_size: moe_intermediate_size / expert_tensor_parallel_size,
     n=hidden,
     count=local_experts,
-    k=lambda moe_intermediate_size, tensor_parallel_size: moe_intermediate_size / tensor_parallel_size,
 )
 operators.row(
     "Shared expert in",
     label_level=7,
     **LINEAR,
-    m=tokens,
+    m=shared_tokens,
     k=hidden,
-    count=moe_layers,
-    n=lambda mlp_matrices, shared_expert_intermediate_size, tensor_parallel_size: (
-        (mlp_matrices - 1) * shared_expert_intermediate_size / tensor_parallel_size
+    n=lambda mlp_matrices, shared_expert_intermediate_size, splits_shared_experts, tensor_parallel_size: (
+        (mlp_matrices - 1)
+        * shared_expert_intermediate_size
+        / where(splits_shared_experts == 1, tensor_parallel_size, 1)
     ),
+    count=moe_layers_with_shared_experts,
 )
 operators.row(
     "Shared expert out",
     label_level=10,
     **LINEAR,
-    m=tokens,
-    n=hidden,
-    count=moe_layers,
-    k=lambda shared_expert_intermediate_size, tensor_parallel_size: (
-        shared_expert_intermediate_size / tensor_parallel_size
+    m=shared_tokens,
+    k=lambda shared_expert_intermediate_size, splits_shared_experts, tensor_parallel_size: (
+        shared_expert_intermediate_size / where(splits_shared_experts == 1, tensor_parallel_size, 1)
     ),
+    n=hidden,
+    count=moe_layers_with_shared_experts,
 )
 operators.row(
     "Prediction projection",
     label_level=4,
     **LINEAR,
-    m=tokens,
+    m=own_tokens,
+    k=lambda hidden_size: 2 * hidden_size,
     n=hidden,
-    k=lambda hidden_size, tensor_parallel_size: 2 * hidden_size / tensor_parallel_size,
     count=lambda num_prediction_layers: num_prediction_layers,
 )
 operators.row(
     "Output head",
     label_level=5,
     **BF16,
-    m=tokens,
+    m=all_tokens,
     k=hidden,
     n=lambda vocab_size, tensor_parallel_size: vocab_size / tensor_parallel_size,
     count=lambda num_prediction_layers: 1 + num_prediction_layers,

@@ -130,4 +130,4 @@ def memory(weights, gradients, optimizer_states, activations):
 for _number in range(STAGES):
     stages.row(f"Stage {_number}", stage=_number)
 
-stages.close(also=("first_stage_memory", "middle_stage_memory", "last_stage_memory"))
+stages.close(also=("largest_stage_memory",))

@@ -6,24 +6,20 @@ table [strategies."NAME"] per strategy. Keys are the inputs of the analysis, or 
 
 from __future__ import annotations
 
-import difflib
 import math
-import os
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pyxl.errors import UserError
-from pyxl.naming import check_name
+from pyxl.naming import check_name, check_text, suggestion
 from pyxl.quantity import Failure, Kind, Quantity
-from workbook import catalogue
+from workbook import DEFAULT_STUDY, catalogue
 from workbook.analysis import analysis
 from workbook.catalogue import Table
 
-DEFAULT = "deepseek-v3-h800"
 HUGE = 1e18
 SETTABLE = (Kind.INPUT, Kind.LOOKUP, Kind.CONSTANT)
 MAY_BE_NEGATIVE = ("bubble_weight_gradient",)
@@ -75,18 +71,17 @@ def names() -> list[str]:
 
 
 def _path(reference: str) -> Path:
-    if reference in names():
-        return catalogue.templates_directory() / "studies" / f"{reference}.toml"
-    path = Path(reference)
-    if not os.path.exists(path):
-        close = difflib.get_close_matches(reference, names(), n=1)
-        hint = f"did you mean '{close[0]}'? " if close else ""
-        raise UserError(f"no study '{reference}': {hint}give a name ({', '.join(names())}) or the path of a study file")
-    return path
+    shipped = catalogue.templates_directory() / "studies" / f"{reference}.toml"
+    if "/" not in reference and shipped.is_file():
+        return shipped
+    if not Path(reference).exists():
+        advice = f"give a name ({', '.join(names())}) or the path of a study file"
+        raise UserError(f"no study '{reference}': {suggestion(reference, names(), most=1)}{advice}")
+    return Path(reference)
 
 
 def _read(path: Path) -> Any:
-    from pydantic import BaseModel, ConfigDict, Field, ValidationError
+    from pydantic import BaseModel, ConfigDict, Field, ValidationError  # slow to load, and computing needs none of it
 
     class StudyFile(BaseModel):
         model_config = ConfigDict(extra="forbid", strict=True)
@@ -95,30 +90,23 @@ def _read(path: Path) -> Any:
         common: dict[str, Any] = {}
         strategies: dict[str, dict[str, Any]] = Field(min_length=1)
 
-    if path.is_dir():
-        raise UserError(f"{path} is a directory: give the study file in it")
     try:
-        return StudyFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8 text: save it as TOML in UTF-8") from error
+        content = StudyFile.model_validate(catalogue.read_toml(path))
     except ValidationError as error:
-        problems = error.errors()
+        problems = error.errors()  # a misspelt name says more than the one that is missing for it
         first = next((problem for problem in problems if problem["type"] == "extra_forbidden"), problems[0])
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        where = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
-            raise UserError(
-                f"{path}: unknown field '{where}': a study has title, description, [common] and [strategies.\"NAME\"]"
-            ) from error
+            known = 'a study has title, description, [common] and [strategies."NAME"]'
+            raise UserError(f"{path}: unknown field '{where}': {known}") from error
         raise UserError(f"{path}: {where}: {first['msg'][0].lower()}{first['msg'][1:]}") from error
-    except (ValueError, RecursionError) as error:
-        problem = "it is nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
-        raise UserError(f"{path} is not TOML: {problem}") from error
+    check_text(content.title, f"{path}: title")
+    check_text(content.description, f"{path}: description")
+    return content
 
 
 def load(
-    reference: str = DEFAULT,
+    reference: str = DEFAULT_STUDY,
     hardware: str | None = None,
     model: str | None = None,
     settings: Sequence[str] = (),
@@ -146,8 +134,12 @@ def load(
         if name in analysis.quantities and analysis[name].kind is Kind.CONSTANT
     }
     strategies: dict[str, dict[str, Any]] = {}
+    folded: set[str] = set()
     for name, own in content.strategies.items():
         check_name(name, f"strategy in {path}")
+        if name.casefold() in folded:
+            raise UserError(f"{path}: two strategies are named '{name}' but for case: look-ups cannot tell them apart")
+        folded.add(name.casefold())
         inputs: dict[str, Any] = {}
         for origin, fields in (
             (f"{path}: [common]", content.common),
@@ -186,8 +178,7 @@ def quantity_named(key: str, origin: str, tables: Mapping[str, Table]) -> Quanti
             f"{origin}: '{key}' is computed: change its inputs, {', '.join(sorted(quantity.ingredients)[:4])}"
         )
     settable = [q.name for q in analysis.quantities.values() if q.kind in SETTABLE]
-    close = difflib.get_close_matches(key, settable, n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else "the sheet Analysis lists the inputs by key"
+    hint = suggestion(key, settable) or "the sheet Analysis lists the inputs by key"
     raise UserError(f"{origin}: unknown field '{key}': {hint}")
 
 
@@ -230,19 +221,8 @@ def _with_unit(quantity: Quantity, value: str, where: str) -> float:
 def _word(quantity: Quantity, value: Any, where: str, tables: Mapping[str, Table]) -> str:
     if not isinstance(value, str):
         raise UserError(f"{where} is {value!r}: write a name in quotes")
-    if quantity.choices is None:
-        table: Iterable[str] = [row["name"] for row in tables["Attention"].rows]
-    else:
-        table = [row["name"] for row in tables[quantity.choices].rows]
+    table: list[str] = [row["name"] for row in tables[str(quantity.choices)].rows]
     known = {name.casefold(): name for name in table}
     if value.casefold() in known:
         return known[value.casefold()]
-    begun = [name for name in known if name.startswith(value.casefold())]
-    close = begun or difflib.get_close_matches(value.casefold(), known, n=1, cutoff=0.5)
-    hint = f"did you mean '{known[close[0]]}'? " if close else ""
-    raise UserError(f"{where} is '{value}': {hint}there are: {', '.join(known.values())}")
-
-
-def with_strategies(study: Study, strategies: Mapping[str, Mapping[str, Any]]) -> Study:
-    """The same study with other strategies."""
-    return replace(study, strategies=strategies)
+    raise UserError(f"{where} is '{value}': {suggestion(value, table, most=1)}there are: {', '.join(known.values())}")

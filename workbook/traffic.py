@@ -135,22 +135,30 @@ def rank_expert_parameters(
     )
 
 
+@quantity("1", "Micro-batches per copy", number_format="0.##")
+def microbatches_per_copy(num_microbatches, parameter_copies):
+    """Micro-batches that pass one copy of a stage: with two copies on a device each sees half of them."""
+    return num_microbatches / parameter_copies
+
+
 @quantity("1", "Weight gathers", number_format="0.##")
-def weight_gathers(weight_gathers_per_step, weight_gathers_per_microbatch, num_microbatches):
+def weight_gathers(weight_gathers_per_step, weight_gathers_per_microbatch, microbatches_per_copy):
     """All-gathers of the weights per step: with ZeRO-3 in every forward and backward pass.
 
     Source: Rajbhandari et al. 2020, arXiv 1910.02054, section 7
     """
-    return weight_gathers_per_step + weight_gathers_per_microbatch * num_microbatches
+    return weight_gathers_per_step + weight_gathers_per_microbatch * microbatches_per_copy
 
 
 @quantity("1", "Gradient collectives", number_format="0.##")
 def gradient_collectives(
-    gradient_reductions_per_step, gradient_reductions_per_microbatch, num_microbatches, gradient_gathers_per_step
+    gradient_reductions_per_step, gradient_reductions_per_microbatch, microbatches_per_copy, gradient_gathers_per_step
 ):
     """Reduce-scatters of the gradients per step, and the all-gather half where gradients are all-reduced."""
     return (
-        gradient_reductions_per_step + gradient_reductions_per_microbatch * num_microbatches + gradient_gathers_per_step
+        gradient_reductions_per_step
+        + gradient_reductions_per_microbatch * microbatches_per_copy
+        + gradient_gathers_per_step
     )
 
 
@@ -256,8 +264,8 @@ def node_limit(topk_group, expert_nodes, n_group):
 
 @quantity("1", "Nodes hit by unlimited routing", number_format="0.00")
 def expected_nodes(expert_nodes, num_experts_per_tok):
-    """Distinct nodes that a token's experts stand on if each is as likely as any other."""
-    return expert_nodes * (1 - (1 - 1 / expert_nodes) ** num_experts_per_tok)
+    """Distinct nodes that a token's experts stand on if each is as likely as any other; 0 for a dense model."""
+    return where(num_experts_per_tok > 0, expert_nodes * (1 - (1 - 1 / expert_nodes) ** num_experts_per_tok), 0)
 
 
 @quantity("1", "Nodes per token", number_format="0.00")
@@ -302,7 +310,7 @@ def expert_bytes_per_copy(
 ):
     """Per step and device, if each token had one copy: dispatch and combine, forward and backward, in each MoE layer.
 
-    Source: DeepSeek-V3 report, arXiv 2412.19437, section 3.3.2 (FP8 dispatch, BF16 combine)
+    Source: DeepSeek-V3 report, arXiv 2412.19437, section 3.3.3 (FP8 dispatch, BF16 combine)
     """
     return (
         tokens_per_device
@@ -427,7 +435,7 @@ def scale_up_bytes(data_parallel_scale_up_bytes, expert_scale_up_bytes, tensor_s
 def weight_hbm_bytes(
     rank_dense_parameters,
     rank_expert_parameters,
-    num_microbatches,
+    microbatches_per_copy,
     weight_reads_per_microbatch,
     repeats_layer,
     weight_bytes,
@@ -437,7 +445,7 @@ def weight_hbm_bytes(
     """
     return (
         (rank_dense_parameters + rank_expert_parameters)
-        * num_microbatches
+        * microbatches_per_copy
         * (weight_reads_per_microbatch + repeats_layer)
         * weight_bytes
     )
@@ -445,12 +453,16 @@ def weight_hbm_bytes(
 
 @quantity("byte", "HBM: gradients")
 def gradient_hbm_bytes(
-    rank_dense_parameters, rank_expert_parameters, num_microbatches, gradient_accesses_per_microbatch, gradient_bytes
+    rank_dense_parameters,
+    rank_expert_parameters,
+    microbatches_per_copy,
+    gradient_accesses_per_microbatch,
+    gradient_bytes,
 ):
     """Gradients are accumulated with every micro-batch."""
     return (
         (rank_dense_parameters + rank_expert_parameters)
-        * num_microbatches
+        * microbatches_per_copy
         * gradient_accesses_per_microbatch
         * gradient_bytes
     )

@@ -186,19 +186,27 @@ def _summary(
 ) -> Iterator[tuple[Difference, bool]]:
     """The summary's tables: below each heading, the line of each strategy."""
     heads = {content: place for place, content in grid.cells.items() if isinstance(content, str)}
-    names = [(row, recalculated.get(grid.place(row, 1))) for row, _ in grid.column(1)]
+    lines: dict[int, dict[Any, int]] = {}
     for heading in (*summary.VERDICT, *summary.DETAILS):
-        top, column = heads.get(heading.title, (None, None))
+        top, column = heads.get(heading.title, (0, None))
+        if top not in lines:
+            lines[top] = _lines_below(grid, top, recalculated)
         for strategy, computed in values.items():
-            line = next((row for row, name in names if top and row > top and name == strategy), None)
             yield _cell(
                 grid,
-                (line, column),
+                (lines[top].get(strategy), column),
                 recalculated,
                 strategy=strategy,
                 quantity=heading.quantity,
                 expected=_shown(heading, computed),
             )
+
+
+def _lines_below(grid: reader.Grid, top: int, recalculated: Mapping[Place, Value]) -> dict[Any, int]:
+    """The rows below a head by what stands in its column Strategy; the nearest row of a name counts."""
+    columns = [column for column, content in grid.row(top) if content == "Strategy"]
+    rows = reversed(grid.column(columns[0])) if columns else ()
+    return {recalculated.get(grid.place(row, columns[0])): row for row, _ in rows if row > top}
 
 
 def _shown(heading: Heading, computed: Mapping[str, Any]) -> Any:

@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pyxl.layout.header import FIRST_ROW
 from pyxl.layout.model_sheet import FIRST_SLOT, ModelSheet
-from pyxl.plan import Sheet, letter
+from pyxl.operations import Expression
+from pyxl.plan import Formula, Sheet, letter
 from pyxl.quantity import Model
 from pyxl.readings.words import words
 
 
-def lay_out_formulas(sheet: Sheet, model: Model, placed: ModelSheet) -> None:
-    """One line per row of the model: its formula as the first strategy's column has it, and in words."""
-    header = ["Row", "Key", "Unit", "Formula in words", f"Excel formula, column {letter(FIRST_SLOT)}"]
+def lay_out_formulas(sheet: Sheet, model: Model, placed: ModelSheet, others: Iterable[Sheet]) -> None:
+    """Every distinct formula once: each row of the model as its first strategy has it, then those of other sheets."""
+    header = ["Sheet", "Cell", "Key", "Unit", "Formula in words", "Excel formula in that cell"]
     sheet.put_row(FIRST_ROW + 1, 1, header, "header")
-    sheet.widths.update({1: 14, 2: 44, 3: 16, 4: 100, 5: 100})
+    sheet.widths.update({1: 12, 2: 10, 3: 42, 4: 16, 5: 100, 6: 100})
     sheet.freeze = f"A{FIRST_ROW + 2}"
     sheet.title_rows = (1, FIRST_ROW + 1)
-    line = FIRST_ROW + 1
-    for name in placed.templates:
-        quantity = model[name]
-        assert quantity.expression is not None
-        line += 1
-        sheet.put(line, 1, placed.rows[name], "note")
-        sheet.put(line, 2, name, "key")
-        sheet.put(line, 3, quantity.unit, "note")
-        sheet.put(line, 4, words(quantity.expression), "words")
-        sheet.put(line, 5, f"={placed.formula(name, FIRST_SLOT)}", "words")
+    title, column = placed.sheet.title, letter(FIRST_SLOT)
+    lines = [
+        (title, f"{column}{placed.rows[name]}", name, model[name].unit, model[name].expression, text)
+        for name, text in ((name, placed.formula(name, FIRST_SLOT)) for name in placed.templates)
+    ]
+    for other in others:
+        lines.extend((other.title, cell, "", "", expression, text) for cell, expression, text in _distinct(other))
+    for line, (where, cell, key, unit, expression, text) in enumerate(lines, start=FIRST_ROW + 2):
+        assert expression is not None
+        sheet.put(line, 1, where, "note")
+        sheet.put(line, 2, cell, "note")
+        sheet.put(line, 3, key or None, "key")
+        sheet.put(line, 4, unit or None, "note")
+        sheet.put(line, 5, words(expression), "words")
+        sheet.put(line, 6, f"={text}", "words")
+
+
+def _distinct(sheet: Sheet) -> Iterator[tuple[str, Expression, str]]:
+    """The first cell of each expression on a sheet."""
+    seen: set[int] = set()
+    for (row, column), cell in sheet.cells.items():
+        content = cell.content
+        if isinstance(content, Formula) and content.expression is not None and id(content.expression) not in seen:
+            seen.add(id(content.expression))
+            yield f"{letter(column)}{row}", content.expression, content.text
 
 
 def lay_out_sources(sheet: Sheet, uses: Iterable[tuple[str, str]]) -> None:

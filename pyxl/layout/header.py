@@ -30,6 +30,6 @@ def check_highlights(cells: str) -> list[Highlight]:
     """Green for OK, red for anything else that is not empty."""
     first = cells.partition(":")[0]
     return [
-        Highlight(cells, f'AND({first}<>"OK",{first}<>"")', "failed"),
+        Highlight(cells, f'IF(ISERROR({first}),TRUE,AND({first}<>"OK",{first}<>""))', "failed"),
         Highlight(cells, f'{first}="OK"', "passed"),
     ]

@@ -19,6 +19,7 @@ from pyxl.style import number_format
 
 KEY, LABEL, UNIT, WORDS, SOURCE, NOTE, FIRST_SLOT = range(1, 8)
 SLOTS = 16
+SPARE_SLOTS = 4
 HEADER_ROW = FIRST_ROW
 _COLUMN = "\x00"  # stands for the letters of the formula's own column until they are known
 
@@ -42,11 +43,6 @@ class ModelSheet:
     def formula(self, name: str, column: int) -> str:
         """The formula of a quantity in a column."""
         return self.templates[name].replace(_COLUMN, letter(column))
-
-    def slot(self, name: str, slot: int) -> str:
-        """The address of a quantity in a slot from 0, with the column free and the row fixed."""
-        row = HEADER_ROW if name == "strategy" else self.rows[name]
-        return f"{self.sheet.title}!{letter(FIRST_SLOT + slot)}${row}"
 
     def across(self, name: str) -> str:
         """The range of a quantity over all slots."""
@@ -82,7 +78,7 @@ def lay_out(
     `strategies` gives, by name, the inputs as typed and the computed values; `catalogue` places constants and
     table columns; `results` names the quantities to show as headline results.
     """
-    slots = max(SLOTS, len(strategies))
+    slots = max(SLOTS, len(strategies) + SPARE_SLOTS)
     rows, titles = _section_rows(model, constants)
 
     def address(name: str) -> str:
@@ -118,10 +114,11 @@ def lay_out(
 
 def _head(sheet: Sheet, strategies: Mapping[str, Any], slots: int) -> None:
     sheet.put_row(HEADER_ROW, 1, ["Key", "Quantity", "Unit", "Formula in words", "Source", "Note"], "header")
+    names = list(strategies)
     for slot in range(slots):
-        names = list(strategies)
         sheet.put(HEADER_ROW, FIRST_SLOT + slot, names[slot] if slot < len(names) else None, "header")
         sheet.widths[FIRST_SLOT + slot] = 25
+    sheet.free_columns = range(FIRST_SLOT + len(names), FIRST_SLOT + slots)
     sheet.heights[HEADER_ROW] = 44
     sheet.widths.update({KEY: 40, LABEL: 42, UNIT: 15, WORDS: 60, SOURCE: 40, NOTE: 60})
     sheet.folded_columns = (WORDS, NOTE)

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pyxl.layout.header import FIRST_ROW
 from pyxl.layout.model_sheet import ModelSheet
 from pyxl.operations import Operation, Symbol, apply, symbols
-from pyxl.plan import Formula, Reference, Sheet, Validation, formula_cell, letter
-from pyxl.quantity import Kind, Model
+from pyxl.plan import Formula, Reference, Sheet, Validation, formula_cell, letter, quoted
+from pyxl.quantity import Kind
 from pyxl.readings.formula import formula
 from pyxl.rows import RowModel
 from pyxl.style import number_format
+
+
+@dataclass(frozen=True)
+class PlacedRows:
+    """Where a row model's table stands: its columns by quantity, its lines, and all of it as references."""
+
+    columns: Mapping[str, int]
+    lines: range
+    references: Mapping[str, Reference]
 
 
 def lay_out(
@@ -22,8 +32,8 @@ def lay_out(
     chosen: str,
     parent: ModelSheet,
     catalogue: Mapping[str, Reference],
-) -> dict[str, Reference]:
-    """Lay out a row model; returns its columns and imports as references, keyed "title.name".
+) -> PlacedRows:
+    """Lay out a row model; the references of its columns and imports are keyed "title.name".
 
     The table starts below the head, the imports stand right of it, so that a reader meets the table first.
     """
@@ -34,8 +44,12 @@ def lay_out(
         Validation(f"B{FIRST_ROW + 1}", parent.across("strategy"), "Strategy", "A column of the sheet Analysis.")
     )
     places = _imports(sheet, model, Reference(selector, chosen), strategies, parent, catalogue)
-    own = {f"{sheet.title}.{name}": place for name, place in places.items()}
-    return own | _table(sheet, model, strategies[chosen], places)
+    outside = f"{quoted(sheet.title)}!"
+    references = {
+        f"{sheet.title}.{name}": place if name in catalogue else Reference(outside + place.address, place.value)
+        for name, place in places.items()
+    }
+    return _table(sheet, model, strategies[chosen], places, references)
 
 
 def _imports(
@@ -55,24 +69,28 @@ def _imports(
     for row, name in enumerate((name for name in model.imports if name not in catalogue), start=top + 1):
         quantity = model.parent[name]
         values = Reference(parent.across(name), (*(each[name] for each in strategies.values()), *padding))
-        scope = {"chosen": chosen, "names": names, "values": values}
-        look_up = apply(Operation.PICK, Symbol("chosen"), Symbol("names"), Symbol("values"))
-        cell = formula_cell(look_up, scope)
+        key = f"{parent.sheet.title}.{name}"
+        look_up = apply(Operation.PICK, Symbol("chosen strategy"), Symbol("strategies"), Symbol(key))
+        cell = formula_cell(look_up, {"chosen strategy": chosen, "strategies": names, key: values})
         sheet.put(row, column, name, "key")
         sheet.put(row, column + 1, quantity.unit, "note")
         sheet.put(row, column + 2, cell, "look-up", number_format(quantity.unit, quantity.number_format))
-        places[name] = Reference(sheet.address(row, column + 2), cell.value)
+        places[name] = Reference(f"${letter(column + 2)}${row}", cell.value)
     return places
 
 
 def _table(
-    sheet: Sheet, model: RowModel, parent_values: Mapping[str, Any], imports: Mapping[str, Reference]
-) -> dict[str, Reference]:
+    sheet: Sheet,
+    model: RowModel,
+    parent_values: Mapping[str, Any],
+    imports: Mapping[str, Reference],
+    references: Mapping[str, Reference],
+) -> PlacedRows:
     rows = model.compute_rows(parent_values)
     quantities = list(model.quantities.values())
     top = FIRST_ROW + 3
     columns = {quantity.name: column for column, quantity in enumerate(quantities, start=2)}
-    sheet.put(top, 1, model_title(model), "header")
+    sheet.put(top, 1, next(iter(model.sections())), "header")
     sheet.put(top + 1, 1, "unit", "note")
     for quantity in quantities:
         sheet.put(top, columns[quantity.name], quantity.label, "header")
@@ -90,18 +108,15 @@ def _table(
             assert expression is not None
             text = formula(expression, lambda key, scope=scope: scope[key].address)  # type: ignore[misc]
             literal = quantity.kind is Kind.INPUT and not symbols(expression)
-            content = values[quantity.name] if literal else Formula(text, values[quantity.name])
+            value = values[quantity.name]
+            content = value if literal else Formula(text, value, expression)
             shown = number_format(quantity.unit, quantity.number_format)
             sheet.put(line, columns[quantity.name], content, "constant" if literal else "calculation", shown)
-    first, last = top + 2, top + 1 + len(rows)
-    return {
+    lines = range(top + 2, top + 2 + len(rows))
+    own_columns = {
         f"{sheet.title}.{name}": Reference(
-            sheet.range((first, column), (last, column)), tuple(values[name] for values in rows)
+            sheet.range((lines[0], column), (lines[-1], column)), tuple(values[name] for values in rows)
         )
         for name, column in columns.items()
     }
-
-
-def model_title(model: Model) -> str:
-    """The title of a model's first section."""
-    return next(iter(model.sections()))
+    return PlacedRows(columns, lines, {**references, **own_columns})

@@ -1,4 +1,4 @@
-"""The first sheet: one line per strategy slot, the headline answer, and the charts."""
+"""A table with one line per strategy slot of a model's sheet, each column a quantity."""
 
 from __future__ import annotations
 
@@ -7,19 +7,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyxl.layout.model_sheet import ModelSheet
-from pyxl.operations import Expression, Symbol, where
+from pyxl.operations import Apply, Expression, Symbol, item, where
 from pyxl.plan import Highlight, Reference, Sheet, formula_cell
 from pyxl.quantity import Model
 from pyxl.style import number_format
 
+NUMBER, STRATEGY, FIRST = 1, 2, 3
+
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A column of the summary: a quantity of the model, or an expression over such."""
+    """A column of the summary: a quantity of the model, or an expression over such; `unit` formats the latter.
+
+    `free` is what a free slot holds.
+    """
 
     title: str
     quantity: str
     expression: Expression | None = None
+    unit: str = "s"
+    free: str | int = ""
 
 
 def lay_out(
@@ -30,40 +37,66 @@ def lay_out(
     strategies: Mapping[str, Mapping[str, Any]],
     headings: Sequence[Heading],
 ) -> dict[str, Reference]:
-    """Lay the table out from `row` on; returns its columns as references, keyed by quantity, and "strategy"."""
-    names = list(strategies)
-    sheet.put(row, 1, "Strategy", "header")
-    sheet.widths[1] = 40
+    """Lay the table out from `row` on; returns its columns as references, keyed by quantity, and "strategy".
+
+    Each line takes the slot with its number out of a whole row of the model's sheet, so that columns may be
+    inserted, moved and deleted there.
+    """
+    sheet.put_row(row, NUMBER, ["Slot", "Strategy", *(heading.title for heading in headings)], "header")
     sheet.heights[row] = 42
+    sheet.widths.update({NUMBER: 6, STRATEGY: 40, **{FIRST + offset: 14 for offset in range(len(headings))}})
+    across = _Across(placed, strategies)
+    name = item(Symbol("strategy"), Symbol("slot"))
+    name_link = where(name == "", "", name)
+    links = [where(Symbol("own name") == "", heading.free, _in_slot(heading)) for heading in headings]
     columns: dict[str, list[Any]] = {"strategy": [], **{heading.quantity: [] for heading in headings}}
-    for column, heading in enumerate(headings, start=2):
-        sheet.put(row, column, heading.title, "header")
-        sheet.widths[column] = 14
-    for slot in range(placed.slots):
-        line = row + 1 + slot
-        name = names[slot] if slot < len(names) else ""
-        values = strategies.get(name, {})
-
-        def resolve(key: str, slot: int = slot, line: int = line, name: str = name, values: Any = values) -> Reference:
-            if key == "own name":
-                return Reference(f"$A{line}", name)
-            return Reference(placed.slot(key, slot), name if key == "strategy" else values.get(key))
-
-        own = formula_cell(where(Symbol("strategy") == "", "", Symbol("strategy")), resolve)
-        sheet.put(line, 1, own, "result")
-        columns["strategy"].append(own.value)
-        for column, heading in enumerate(headings, start=2):
+    for slot in range(1, placed.slots + 1):
+        line = row + slot
+        own = {"slot": Reference(f"$A{line}", slot)}
+        sheet.put(line, NUMBER, slot, "note")
+        cell = formula_cell(name_link, lambda key, own=own: own.get(key) or across[key])  # type: ignore[misc]
+        sheet.put(line, STRATEGY, cell, "result")
+        own["own name"] = Reference(f"$B{line}", cell.value)
+        columns["strategy"].append(cell.value)
+        for column, (heading, link) in enumerate(zip(headings, links, strict=True), start=FIRST):
+            cell = formula_cell(link, lambda key, own=own: own.get(key) or across[key])  # type: ignore[misc]
             quantity = model.quantities.get(heading.quantity)
-            shown = heading.expression if heading.expression is not None else Symbol(heading.quantity)
-            cell = formula_cell(where(Symbol("own name") == "", "", shown), resolve)
-            unit_format = number_format(quantity.unit, quantity.number_format) if quantity else number_format("s")
-            sheet.put(line, column, cell, "calculation", unit_format)
+            shown = number_format(quantity.unit, quantity.number_format) if quantity else number_format(heading.unit)
+            sheet.put(line, column, cell, "calculation", shown)
             columns[heading.quantity].append(cell.value)
     first, last = row + 1, row + placed.slots
     return {
         key: Reference(sheet.range((first, column), (last, column)), tuple(columns[key]))
-        for column, key in enumerate(columns, start=1)
+        for column, key in enumerate(columns, start=STRATEGY)
     }
+
+
+class _Across(dict[str, Reference]):
+    """Rows of the model's sheet over all slots, made as they are asked for."""
+
+    def __init__(self, placed: ModelSheet, strategies: Mapping[str, Mapping[str, Any]]) -> None:
+        super().__init__()
+        self._placed, self._strategies = placed, strategies
+
+    def __missing__(self, key: str) -> Reference:
+        values = self._strategies if key == "strategy" else (each[key] for each in self._strategies.values())
+        padding = (None,) * (self._placed.slots - len(self._strategies))
+        self[key] = Reference(self._placed.across(key), (*values, *padding))
+        return self[key]
+
+
+def _in_slot(heading: Heading) -> Expression:
+    """The heading's expression with each quantity taken out of the line's slot."""
+
+    def taken(expression: Expression) -> Expression:
+        if isinstance(expression, Symbol):
+            found: Expression = item(expression, Symbol("slot"))
+            return found
+        if isinstance(expression, Apply):
+            return Apply(expression.operation, tuple(taken(operand) for operand in expression.operands))
+        return expression
+
+    return taken(heading.expression if heading.expression is not None else Symbol(heading.quantity))
 
 
 def verdict_highlights(places: Mapping[str, Reference], good: Mapping[str, str]) -> list[Highlight]:

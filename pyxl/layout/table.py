@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyxl.plan import Reference, Sheet
+from pyxl.plan import Reference, Sheet, Validation, letter
 from pyxl.style import number_format
 
 SPARE_ROWS = 10  # room below the last row that look-ups and drop-downs already cover
@@ -14,11 +14,14 @@ SPARE_ROWS = 10  # room below the last row that look-ups and drop-downs already 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column of a catalogue: its key, label and unit."""
+    """A column of a catalogue: its key, label, unit and note, and the range or lowest number that it allows."""
 
     name: str
     label: str
     unit: str
+    note: str
+    allowed: str = ""
+    lowest: int = 0
 
 
 def place_table(
@@ -29,8 +32,8 @@ def place_table(
     rows: Sequence[Mapping[str, Any]],
     sources: Mapping[tuple[str, str], str],
     spare: int = SPARE_ROWS,
-) -> dict[str, Reference]:
-    """Lay a table out from `row` on; returns the reference of each of its columns, keyed "table.column".
+) -> tuple[dict[str, Reference], int]:
+    """Lay a table out from `row` on; returns each column's reference, keyed "table.column", and the last row.
 
     Each row's first cell is its name. Sources of single numbers follow in columns of their own behind the
     values, a source of the whole row (key "name") in one.
@@ -41,6 +44,8 @@ def place_table(
         sheet.put(row + 1, column, field.unit, "note")
         sheet.put(row + 2, column, field.name, "key")
         sheet.widths[column] = max(sheet.widths.get(column, 0), 14, min(len(field.name), 24) + 1)
+        cells = f"{letter(column)}{row + 3}:{letter(column)}{row + 2 + len(rows) + spare}"
+        sheet.validations.append(Validation(cells, field.allowed, field.label, field.note, field.lowest))
     sheet.put(row + 1, 1, "unit", "note")
     sheet.put(row + 2, 1, "name", "key")
     first, last = row + 3, row + 2 + len(rows) + spare
@@ -64,9 +69,10 @@ def place_table(
         if (str(name), "name") in sources:
             sheet.put(first + offset, behind + len(own), sources[str(name), "name"], "note")
     padding = (None,) * spare
-    return {
+    places = {
         f"{table}.{key}": Reference(
             sheet.range((first, column), (last, column)), (*(r.get(key) for r in rows), *padding)
         )
         for column, key in enumerate(["name", *(field.name for field in fields)], start=1)
     }
+    return places, last

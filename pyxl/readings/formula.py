@@ -49,6 +49,7 @@ RULES: Mapping[Operation, TextRule] = complete(
         Operation.MOST: call("MAX", ","),
         Operation.CEIL: call("CEILING", ",", "1"),
         Operation.PICK: lambda key, keys, values: Text(f"INDEX({values.text},MATCH({key.text},{keys.text},0))", ATOM),
+        Operation.ITEM: call("INDEX", ","),
         Operation.TOTAL: call("SUM", ","),
         Operation.FAILURES: lambda s: Text(f'SUMPRODUCT(({s.text}<>"OK")*({s.text}<>""))', ATOM),
         Operation.REQUIRE: lambda condition, message: Text(f'IF({condition.text},"OK",{message.text})', ATOM),

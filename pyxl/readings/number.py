@@ -47,6 +47,11 @@ def _pick(key: Any, keys: Any, values: Any) -> Any:
     raise NotFound(f"'{key}' is not in the table; it has {', '.join(str(k) for k in keys if k is not None)}")
 
 
+def _item(series: Any, number: int) -> Any:
+    value = series[number - 1]
+    return "" if value is None else value
+
+
 def _failures(series: Any) -> int:
     return sum(1 for result in series if result not in (None, "") and not same(result, OK))
 
@@ -70,6 +75,7 @@ RULES: Mapping[Operation, Callable[..., Any]] = complete(
         Operation.MOST: lambda *values: max(numbers(values), default=0),
         Operation.CEIL: math.ceil,
         Operation.PICK: _pick,
+        Operation.ITEM: _item,
         Operation.TOTAL: lambda series: sum(numbers((series,))),
         Operation.FAILURES: _failures,
         Operation.REQUIRE: lambda condition, message: OK if condition else message,

@@ -41,6 +41,10 @@ def _failed(result: Any) -> Any:
     return 0 if result is None else np.not_equal(_lower(result), OK.lower()) & np.not_equal(result, "")
 
 
+def _item(series: Any, number: Any) -> Any:
+    return np.asarray(["" if value is None else value for value in series])[np.asarray(number, dtype=int) - 1]
+
+
 RULES: Mapping[Operation, Callable[..., Any]] = complete(
     "sweep",
     {
@@ -60,6 +64,7 @@ RULES: Mapping[Operation, Callable[..., Any]] = complete(
         Operation.MOST: lambda *values: _fold(np.maximum, values),
         Operation.CEIL: np.ceil,
         Operation.PICK: _pick,
+        Operation.ITEM: _item,
         Operation.TOTAL: lambda series: _fold(np.add, (series,)),
         Operation.FAILURES: lambda series: sum(_failed(result) + 0 for result in series),
         Operation.REQUIRE: lambda condition, message: np.where(condition, OK, message),

@@ -128,6 +128,11 @@ def _power(base: Unit, exponent: Unit) -> Unit:
     return _equal(base, NUMBER)
 
 
+def _item(series: Unit, number: Unit) -> Unit:
+    _equal(number, NUMBER)
+    return series
+
+
 def _pick(key: Unit, keys: Unit, values: Unit) -> Unit:
     _equal(key, keys)
     return values
@@ -161,6 +166,7 @@ RULES: Mapping[Operation, Callable[..., Unit]] = complete(
         Operation.MOST: _amounts(_equal),
         Operation.CEIL: _amounts(_equal),
         Operation.PICK: _pick,
+        Operation.ITEM: _item,
         Operation.TOTAL: _amounts(_equal),
         Operation.FAILURES: _count,
         Operation.REQUIRE: _require,

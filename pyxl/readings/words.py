@@ -52,6 +52,7 @@ RULES: Mapping[Operation, TextRule] = complete(
         Operation.MOST: call("most of ", ", "),
         Operation.CEIL: call("round up ", ", "),
         Operation.PICK: lambda key, keys, values: Text(f"{values.text} of the {key.text}", ATOM),
+        Operation.ITEM: lambda series, number: Text(f"{series.text} no. {number.text}", ATOM),
         Operation.TOTAL: call("total of ", ", "),
         Operation.FAILURES: call("number of failed ", ", "),
         Operation.REQUIRE: lambda condition, message: _where(condition, Text("OK", ATOM), message),

@@ -80,17 +80,29 @@ def commands(folder: Path, runs: int) -> str:
 
 
 def growth(folder: Path, runs: int) -> str:
-    """How building grows with strategies: seconds and memory per column should stay the same."""
+    """How building grows with strategies: each further one should cost the same."""
     rows = []
+    before, fewer = Measured(0, 0), 0
     for count in STRATEGY_COUNTS:
         strategies = "".join(f'[strategies."Number {n}"]\nmicro_batch_size = 7.5\n' for n in range(count))
         (folder / f"{count}.toml").write_text(f'title = "{count} strategies"\n{strategies}', encoding="utf-8")
         command = (*SOLBOOK, "build", f"{count}.toml", "-o", f"{count}.xlsx", "--force")
         built = measure(command, folder, runs if count < 1000 else 1)
         megabytes = (folder / f"{count}.xlsx").stat().st_size / 2**20
-        rows.append([f"{count:,}", f"{built.seconds:.2f}", f"{1000 * built.seconds / count:.1f}",
-                     f"{built.megabytes:.0f}", f"{megabytes:.2f}"])  # fmt: skip
-    return table(["Strategies", "Build, seconds", "Milliseconds per column", "Peak memory, MB", "File, MB"], rows)
+        seconds, memory = ((new - old) / (count - fewer) for new, old in zip(built, before, strict=True))
+        rows.append(
+            [
+                f"{count:,}",
+                f"{built.seconds:.2f}",
+                f"{1000 * seconds:.1f}" if fewer else "-",
+                f"{built.megabytes:.0f}",
+                f"{memory:.2f}" if fewer else "-",
+                f"{megabytes:.2f}",
+            ]
+        )
+        before, fewer = built, count
+    head = ("Strategies", "Build, seconds", "Milliseconds per further one", "Peak memory, MB", "MB per further one")
+    return table((*head, "File, MB"), rows)
 
 
 def main() -> None:

@@ -65,7 +65,7 @@ def model() -> Model:
 @pytest.fixture
 def placed(model: Model) -> ModelSheet:
     devices = Sheet("Devices")
-    places = place_table(devices, 5, "Devices", [Field("rate", "Rate", "1")], DEVICES, {})
+    places, _ = place_table(devices, 5, "Devices", [Field("rate", "Rate", "1", "How fast.")], DEVICES, {})
     places["share"] = Reference("Constants!$B$2", 0.5)
     strategies = {name: (inputs, model.compute(inputs, COLUMNS)) for name, inputs in STRATEGIES.items()}
     return model_sheet.lay_out(Sheet("Analysis"), model, strategies, places, ["time"])
@@ -124,13 +124,14 @@ def test_more_strategies_than_slots_make_more_slots(model: Model) -> None:
     places = {key: Reference("Devices!$A$1", column) for key, column in COLUMNS.items()}
     places["share"] = Reference("Constants!$B$2", 0.5)
     placed = model_sheet.lay_out(Sheet("Analysis"), model, many, places, [])
-    assert placed.slots == 20
-    assert placed.across("time") == f"Analysis!$G${placed.rows['time']}:$Z${placed.rows['time']}"
+    assert placed.slots == 24
+    assert placed.across("time") == f"Analysis!$G${placed.rows['time']}:$AD${placed.rows['time']}"
 
 
 def test_a_table_has_room_for_more_rows() -> None:
-    places = place_table(Sheet("My devices"), 5, "Devices", [Field("rate", "Rate", "1")], DEVICES, {})
+    places, last = place_table(Sheet("My devices"), 5, "Devices", [Field("rate", "Rate", "1", "How fast.")], DEVICES, {})
     assert places["Devices.rate"].address == f"'My devices'!$B$8:$B${9 + SPARE_ROWS}"
+    assert last == 9 + SPARE_ROWS
     assert places["Devices.rate"].value == (10.0, 40.0, *[None] * SPARE_ROWS)
 
 
@@ -194,8 +195,8 @@ def test_a_sheet_without_strategies_is_refused(placed: ModelSheet) -> None:
 
 def test_tables_are_read_back_with_rows_that_a_user_added() -> None:
     sheet = Sheet("Choices")
-    place_table(sheet, 3, "Devices", [Field("rate", "Rate", "1")], DEVICES, {}, spare=2)
-    place_table(sheet, 14, "Others", [Field("size", "Size", "1")], [{"name": "Only", "size": 3}], {}, spare=2)
+    place_table(sheet, 3, "Devices", [Field("rate", "Rate", "1", "How fast.")], DEVICES, {}, spare=2)
+    place_table(sheet, 14, "Others", [Field("size", "Size", "1", "How large.")], [{"name": "Only", "size": 3}], {}, spare=2)
     sheet.put(8, 1, "Mine")
     sheet.put(8, 2, Formula("B7*2", 80.0))
     grid = reader.grids(contents(sheet))["Choices"]

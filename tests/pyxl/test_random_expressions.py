@@ -24,6 +24,7 @@ from pyxl.operations import (
     Symbol,
     ceil,
     complete,
+    item,
     least,
     most,
     pick,
@@ -128,6 +129,7 @@ BOUNDS: Mapping[Operation, Callable[..., Bounded]] = complete(
         # Only ever of a quotient of small whole numbers: it is whole in every evaluator or clearly not.
         Operation.CEIL: lambda quotient: Bounded(math.ceil(quotient.value), 0.0),
         Operation.PICK: lambda key, keys, values: Bounded(RULES[Operation.PICK](key, keys, values), ROUNDING),
+        Operation.ITEM: lambda series, number: series[int(number.value) - 1],
         Operation.TOTAL: _total,
         Operation.FAILURES: _none,
         Operation.REQUIRE: _none,
@@ -200,6 +202,7 @@ def _tree(dice: random.Random, depth: int) -> Expression:
         lambda: most(branch(), branch()),
         lambda: ceil(dice.choice([1, -1]) * whole() / whole()),
         lambda: dice.choice([total, least, most])(Symbol(SERIES)),
+        lambda: item(Symbol(SERIES), dice.randint(1, len(NUMBERS))),
         lambda: pick(Symbol(CHOICE), Symbol("names"), Symbol("values")),
     )
     made: Expression = dice.choice(makers)()

@@ -15,6 +15,7 @@ from pyxl.operations import (
     ceil,
     complete,
     failures,
+    item,
     least,
     most,
     pick,
@@ -65,6 +66,7 @@ CASES: dict[Operation, tuple[Expression, object, str, str, str]] = {
         "column of the name",
         "FLOP/s",
     ),
+    Operation.ITEM: (item(COLUMN, 2), 2.0, "INDEX(T!B1:B3,2)", "column no. 2", "FLOP/s"),
     Operation.TOTAL: (total(COLUMN), 6.0, "SUM(T!B1:B3)", "total of (column)", "FLOP/s"),
     Operation.FAILURES: (
         failures(RESULTS),

@@ -79,13 +79,6 @@ def test_a_text_that_looks_like_a_formula_stays_text(path: Path) -> None:
     assert sheet["C1"].data_type == "f"
 
 
-def test_texts_that_a_file_cannot_hold_are_cut_and_cleaned(tmp_path: Path) -> None:
-    (tmp_path / "a.xlsx").write_bytes(workbook_bytes(made(A1="a\x00b\x1fc", A2="x" * 40_000)))
-    found = contents(tmp_path / "a.xlsx")
-    assert found["Data", "A1"] == "abc"
-    assert len(found["Data", "A2"]) == 32_767
-
-
 def test_stored_values_change_nothing_else() -> None:
     plan = made(A1=1, B1=Formula('A1&"<v></v>"', "1<v></v>"), A2='<c r="B1"><f>A1</f><v></v></c>')
     file = workbook_bytes(plan)

@@ -1,5 +1,6 @@
 """Checks: each fails alone for an input that violates it, and says in words what is wrong."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -83,7 +84,7 @@ def test_a_study_names_the_strategy_and_the_reason(check: str) -> None:
     inputs, message = VIOLATIONS[check]
     strategies = {"Good one": {"micro_batch_size": 0.5}, "Bad one": {"micro_batch_size": 0.5} | inputs}
     with pytest.raises(UserError) as error:
-        study.with_strategies(SHIPPED, strategies).require_valid()
+        replace(SHIPPED, strategies=strategies).require_valid()
     assert str(error.value).startswith("strategy 'Bad one': ")
     assert message in str(error.value)
 
@@ -98,7 +99,7 @@ def test_shipped_studies_pass_every_check(name: str) -> None:
 
 def test_a_strategy_that_cannot_be_computed_is_named() -> None:
     with pytest.raises(UserError, match=r"strategy 'Bad one': .*'no such model' is not in the table"):
-        study.with_strategies(SHIPPED, {"Bad one": {"model": "no such model"}}).require_valid()
+        replace(SHIPPED, strategies={"Bad one": {"model": "no such model"}}).require_valid()
 
 
 def test_a_rate_that_the_device_lacks() -> None:

@@ -247,7 +247,7 @@ def test_help(command: str, run: Run) -> None:
 @pytest.mark.parametrize(
     ("setting", "problem"),
     [
-        ("device=5", "unknown field 'device': did you mean devices?"),
+        ("device=5", "unknown field 'device': did you mean 'devices'"),
         ("step_time=1", "'step_time' is computed: change its inputs"),
         ("checks=1", "unknown field 'checks'"),
         ("devices", "write NAME=VALUE"),
@@ -299,7 +299,7 @@ STRATEGY = '[strategies."A"]\nmicro_batch_size = 7.5\n'
         pytest.param(f'title = "t"\n{STRATEGY}devices = {"9" * 5000}\n', "is not TOML: ", id="5000 digits"),
         ('tittle = "t"\n' + STRATEGY, "unknown field 'tittle'"),
         ('title = "t"\nauthor = "me"\n' + STRATEGY, "unknown field 'author'"),
-        ('title = "t"\n[common]\ndevcies = 5\n' + STRATEGY, "[common]: unknown field 'devcies': did you mean devices?"),
+        ('title = "t"\n[common]\ndevcies = 5\n' + STRATEGY, "[common]: unknown field 'devcies': did you mean 'devices'"),
         ('title = "t"\n' + STRATEGY + "devices = true\n", "strategy 'A': devices is True: write a number"),
         ('title = "t"\n' + STRATEGY + "devices = [1]\n", "strategy 'A': devices is [1]: write a number"),
         ('title = "t"\n' + STRATEGY + "devices = nan\n", "strategy 'A': devices is nan: write a finite number"),

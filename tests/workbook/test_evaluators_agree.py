@@ -146,14 +146,11 @@ def place_of(document: Document, sheet: str, content: str) -> tuple[str, int]:
 
 def summary(document: Document, strategy: str, heading: str) -> Any:
     """What the sheet Summary shows of a strategy under a heading."""
+    shown = {coordinate_from_string(cell): value for cell, value in document.values("Summary").items()}
     column, head = place_of(document, "Summary", heading)
-    lines = {
-        row: value
-        for cell, value in document.values("Summary").items()
-        for letters, row in [coordinate_from_string(cell)]
-        if letters == "A" and row > head
-    }
-    return document.value("Summary", f"{column}{next(row for row in sorted(lines) if lines[row] == strategy)}")
+    names = next(letters for (letters, row), value in shown.items() if row == head and value == "Strategy")
+    line = min(row for (letters, row), value in shown.items() if letters == names and row > head and value == strategy)
+    return shown[column, line]
 
 
 @pytest.mark.libreoffice

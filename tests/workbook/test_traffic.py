@@ -226,3 +226,10 @@ def test_hbm_traffic_of_a_small_model_from_scratch() -> None:
     weights = ours["total_parameters"]
     activations = 16 * 2048 * 2 * 4096
     assert ours["hbm_bytes"] == pytest.approx(weights * (3 * 2 + 2 * 4 + 2 * 12) + 2 * activations, rel=1e-12)
+
+
+def test_two_copies_of_a_stage_share_its_micro_batches() -> None:
+    """DualPipe: each micro-batch passes one of a device's two stages, so HBM moves no more weights than under 1F1B."""
+    one, two = (values(**DEEPSEEK | {"pipeline_schedule": schedule}) for schedule in ("1F1B", "DualPipe"))
+    assert two["weight_hbm_bytes"] == one["weight_hbm_bytes"]
+    assert two["gradient_hbm_bytes"] == one["gradient_hbm_bytes"]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyxl.layout.header import FIRST_ROW, start
-from pyxl.layout.table import SPARE_ROWS, Field, place_table
+from pyxl.layout.table import Field, place_table
 from pyxl.plan import Reference, Sheet, letter
 from workbook import catalogue
 from workbook.analysis import analysis
+from workbook.catalogue import Table
 from workbook.study import Study
+
+LOWEST_CHOICE = -100  # bubble coefficients may be negative
+CHOICE_SPARE_ROWS = 2
 
 
 def sheets(study: Study) -> tuple[dict[str, Reference], list[Sheet]]:
     """The sheets, and every table column as a reference."""
-    labels = {q.name: q.label for q in analysis.quantities.values()}
-    units = {c.key: c.unit for c in analysis.columns.values()}
     hardware = start(
         "Hardware",
         "Hardware",
@@ -25,22 +29,38 @@ def sheets(study: Study) -> tuple[dict[str, Reference], list[Sheet]]:
     )
     choices = start("Choices", "Choices", "Each row is a choice of a drop-down; a new choice is a new row.")
     places: dict[str, Reference] = {}
-    row = FIRST_ROW + 1
-    for table in study.tables.values():
-        fields = [Field(name, labels[name], units[f"{table.name}.{name}"]) for name in table.columns]
-        if table.name == catalogue.HARDWARE:
-            places |= place_table(hardware, FIRST_ROW + 1, table.name, fields, table.rows, table.sources)
-        elif table.name == catalogue.MODELS:
-            places |= place_table(models, FIRST_ROW + 1, table.name, fields, table.rows, table.sources)
-        else:
-            places |= place_table(choices, row, table.name, fields, table.rows, table.sources, spare=2)
-            row += len(table.rows) + 7
-    for each, name in ((hardware, catalogue.HARDWARE), (models, catalogue.MODELS)):
+    last = FIRST_ROW - 1
+    for name, table in study.tables.items():
+        if name not in (catalogue.HARDWARE, catalogue.MODELS):
+            fields = _fields(table, places, LOWEST_CHOICE)
+            found, last = place_table(
+                choices, last + 2, name, fields, table.rows, table.sources, spare=CHOICE_SPARE_ROWS
+            )
+            places |= found
+    for sheet, name in ((hardware, catalogue.HARDWARE), (models, catalogue.MODELS)):
+        table = study.tables[name]
+        fields = _fields(table, places, 0)
+        found, bottom = place_table(sheet, FIRST_ROW + 1, name, fields, table.rows, table.sources)
+        places |= found
         # Sources stand right of the numbers, too wide for paper; the sheet Sources prints them.
-        last = FIRST_ROW + 3 + len(study.tables[name].rows) + SPARE_ROWS
-        each.print_area = f"A1:{letter(len(study.tables[name].columns) + 1)}{last}"
-        each.freeze = f"B{FIRST_ROW + 4}"
-        each.heights[FIRST_ROW + 1] = 46
-    for each in (hardware, models, choices):
-        each.widths[1] = 34
+        sheet.print_area = f"A1:{letter(len(fields) + 1)}{bottom}"
+        sheet.freeze = f"B{FIRST_ROW + 4}"
+        sheet.heights[FIRST_ROW + 1] = 46
+    for sheet in (hardware, models, choices):
+        sheet.widths[1] = 34
     return places, [hardware, models, choices]
+
+
+def _fields(table: Table, places: Mapping[str, Reference], lowest: int) -> list[Field]:
+    quantities = [analysis[name] for name in table.columns]
+    return [
+        Field(
+            quantity.name,
+            quantity.label,
+            quantity.unit,
+            quantity.note,
+            places[f"{quantity.choices}.name"].address if quantity.choices else "",
+            lowest,
+        )
+        for quantity in quantities
+    ]

@@ -16,7 +16,7 @@ from workbook.study import Study
 
 
 def sheet(study: Study, placed: ModelSheet, places: Mapping[str, Reference]) -> tuple[Sheet, Formula]:
-    """The sheet, and the master check; `places` are constants and the columns of Roofline and Stages."""
+    """The sheet, and the master check; `places` are constants and columns of the other sheets."""
     checks = start("Checks", "Checks", "What must hold for the numbers to mean anything.")
     return checks, checks_sheet.lay_out(checks, _lines(), {**places, **_across(study, placed)})
 
@@ -26,8 +26,8 @@ def _across(study: Study, placed: ModelSheet) -> dict[str, Reference]:
     padding = (None,) * (placed.slots - len(study.strategies))
     return {
         f"Analysis.{name}": Reference(placed.across(name), (*(v[name] for v in study.values.values()), *padding))
-        for name in (*analysis.series["checks"], "failed_checks", "step_time")
-    }
+        for name in (*analysis.series["checks"], "step_time")
+    } | {"Analysis.strategy": Reference(placed.across("strategy"), (*study.strategies, *padding))}
 
 
 def _lines() -> list[CheckLine]:
@@ -46,6 +46,16 @@ def _lines() -> list[CheckLine]:
             require(least(Symbol("Analysis.step_time")) > 0, "a strategy's step takes no time"),
         )
     )
+    lines.append(
+        CheckLine(
+            "Summary shows every strategy",
+            "As many names on the sheet Summary as in the head of Analysis.",
+            require(
+                failures(Symbol("Summary.strategy")) == failures(Symbol("Analysis.strategy")),
+                "the sheet Summary has no line for a strategy: move its column into a slot",
+            ),
+        )
+    )
     executed = total(Symbol("Roofline.total_flops")) * Symbol("Roofline.tensor_parallel_size")
     expected = Symbol("Roofline.microbatch_tokens") * Symbol("Roofline.forward_flops_per_token")
     lines.append(
@@ -58,25 +68,15 @@ def _lines() -> list[CheckLine]:
             ),
         )
     )
-    peak = most(Symbol("Stages.memory"))
-    three = where(
-        Symbol("Stages.pipeline_parallel_size") > 1,
-        most(
-            Symbol("Stages.first_stage_memory"),
-            Symbol("Stages.middle_stage_memory"),
-            Symbol("Stages.last_stage_memory"),
-        ),
-        Symbol("Stages.first_stage_memory") + Symbol("Stages.last_stage_memory"),
-    )
+    peak, expected = most(Symbol("Stages.memory")), Symbol("Stages.largest_stage_memory")
+    all_shown = where(Symbol("Stages.pipeline_parallel_size") > most(Symbol("Stages.stage")) + 1, 0, 1)
     lines.append(
         CheckLine(
             "Stages peak where the Analysis says",
-            f"Largest memory of the sheet Stages ({STAGES} at most) against first, middle and last stage of Analysis.",
+            f"Largest memory of the sheet Stages against the Analysis' largest stage (up to {STAGES} stages).",
             require(
-                where(Symbol("Stages.pipeline_parallel_size") > most(Symbol("Stages.stage")) + 1, 0, 1)
-                * most(peak - three, three - peak)
-                <= Symbol("relative_tolerance") * three,
-                "the largest stage of the sheet Stages is not the Analysis' peak",
+                all_shown * most(peak - expected, expected - peak) <= Symbol("relative_tolerance") * expected,
+                "the largest stage of the sheet Stages is not the Analysis' largest_stage_memory",
             ),
         )
     )

@@ -103,10 +103,10 @@ CORRECTION_SOURCES = (
 )
 
 
-def formulas(placed: ModelSheet) -> Sheet:
-    """Every formula of the analysis once."""
-    sheet = start("Formulas", "Formulas", "Every formula of the sheet Analysis once, in words and as Excel reads it.")
-    documentation.lay_out_formulas(sheet, analysis, placed)
+def formulas(placed: ModelSheet, others: Iterable[Sheet]) -> Sheet:
+    """Every distinct formula once."""
+    sheet = start("Formulas", "Formulas", "Every distinct formula once, in words and as Excel reads it.")
+    documentation.lay_out_formulas(sheet, analysis, placed, others)
     return sheet
 
 

@@ -14,7 +14,7 @@ from workbook.study import Study
 
 def sheet(
     study: Study, chosen: str, placed: ModelSheet, places: Mapping[str, Reference]
-) -> tuple[Sheet, dict[str, Reference]]:
+) -> tuple[Sheet, Mapping[str, Reference]]:
     """The sheet, and its columns and imports as references for checks."""
     laid_out = start(
         "Stages",
@@ -22,4 +22,5 @@ def sheet(
         "What each stage holds on a rank, one copy of it. Choose a strategy in B5. "
         "With DualPipe a device holds stage i and its mirror image, PP - 1 - i.",
     )
-    return laid_out, rows_sheet.lay_out(laid_out, stages, study.values, chosen, placed, places)
+    table = rows_sheet.lay_out(laid_out, stages, study.values, chosen, placed, places)
+    return laid_out, table.references

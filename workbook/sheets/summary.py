@@ -57,6 +57,10 @@ DETAILS = (
         USABLE,
         where(Symbol("failed_checks") + where(Symbol("memory_fits") == "yes", 0, 1) == 0, Symbol("step_time"), "none"),
     ),
+    # An empty text is drawn as 0, which a logarithmic axis cannot show: a free slot holds a value below the axis.
+    Heading("For the chart: compute and bubble", "pipeline_time_in_chart", Symbol("pipeline_time"), free=-1),
+    Heading("For the chart: memory", "device_memory_in_chart", Symbol("device_memory"), "byte", free=1),
+    Heading("For the chart: capacity", "memory_capacity_in_chart", Symbol("memory_capacity"), "byte", free=1),
 )
 
 CHART_ROWS = 28
@@ -71,8 +75,8 @@ COLORS = {
 }
 
 
-def sheet(study: Study, placed: ModelSheet) -> Sheet:
-    """The first sheet: understood in a minute."""
+def sheet(study: Study, placed: ModelSheet) -> tuple[Sheet, dict[str, Reference]]:
+    """The first sheet, understood in a minute, and its strategies as a reference for checks."""
     summary = start("Summary", study.title, study.description)
     top = FIRST_ROW + 5
     places = summary_sheet.lay_out(summary, top, analysis, placed, study.values, VERDICT)
@@ -89,12 +93,14 @@ def sheet(study: Study, placed: ModelSheet) -> Sheet:
         )
     )
     _headline(summary, places)
-    summary.freeze = f"B{top + 1}"
+    summary.freeze = f"C{top + 1}"
     summary.portrait, summary.pages_tall = True, 1
     strategy = places["strategy"].address
     labels = {heading.quantity: heading.title for heading in DETAILS}
     resources = ("compute_time", "bubble_time", "hbm_time", "scale_up_time", "scale_out_time")
-    line = Series("Compute and bubble: stay under this", places["pipeline_time"].address, color=COLORS["line"])
+    line = _marks("Compute and bubble: stay under this", places["pipeline_time_in_chart"], COLORS["line"])
+    capacity = _marks("Capacity", places["memory_capacity_in_chart"], COLORS["scale_out_time"])
+    memory = Series("Memory per device", places["device_memory_in_chart"].address, color=COLORS["compute_time"])
     summary.charts.append(
         Chart(
             "stacked",
@@ -105,6 +111,7 @@ def sheet(study: Study, placed: ModelSheet) -> Sheet:
             lines=[line],
             y_title="seconds",
             y_format="0",
+            y_range=(0.0, None),
             size=CHART_SIZE,
         )
     )
@@ -112,18 +119,23 @@ def sheet(study: Study, placed: ModelSheet) -> Sheet:
         Chart(
             "columns",
             "Memory per device against its capacity, logarithmic",
-            f"F{charts}",
-            [Series("Memory per device", places["device_memory"].address, color=COLORS["compute_time"])],
+            f"G{charts}",
+            [memory],
             categories=strategy,
             y_title="bytes",
             y_format='[>=1000000000000]0,,,," TB";0,,," GB"',
             logarithmic=True,
-            lines=[Series("Capacity", places["memory_capacity"].address, color=COLORS["scale_out_time"])],
+            lines=[capacity],
             y_range=(1e9, 1e14),
             size=CHART_SIZE,
         )
     )
-    return summary
+    return summary, {"Summary.strategy": places["strategy"]}
+
+
+def _marks(name: str, place: Reference, color: str) -> Series:
+    """A limit, as a mark over each column: a line would run on through free slots."""
+    return Series(name, place.address, color=color, marker="dash", line=False)
 
 
 def _headline(sheet: Sheet, places: Mapping[str, Reference]) -> None:
@@ -138,4 +150,4 @@ def _headline(sheet: Sheet, places: Mapping[str, Reference]) -> None:
     ):
         sheet.put(row, 1, label, "headline")
         answer = formula_cell(where(most(usable) > 0, pick(fastest, usable, shown), "none fits"), places)
-        sheet.put(row, 2, answer, "headline", number_format(unit))
+        sheet.put(row, 3, answer, "headline", number_format(unit))
