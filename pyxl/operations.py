@@ -276,5 +276,5 @@ def failures(series: Any) -> Any:
 
 
 def require(condition: Any, message: str) -> Any:
-    """A check result: "OK" where the condition holds, else `message`."""
+    """A check result: "OK" where the condition holds, else `message`, also where it cannot be computed."""
     return apply(Operation.REQUIRE, condition, message)

@@ -346,7 +346,7 @@ def attempt(name: str, expression: Expression, value_of: Callable[[str], Any]) -
         return Failure("#VALUE!", f"{name}: {error}")
 
 
-class _Unusable(Exception):
+class _Unusable(ValueError):
     """An ingredient that is needed has no value."""
 
     def __init__(self, failure: Failure) -> None:

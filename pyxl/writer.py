@@ -168,7 +168,7 @@ def workbook_bytes(plan: Plan) -> bytes:
     try:
         workbook.save(buffer)
     except (OSError, SerialisationError) as error:
-        raise UserError(f"cannot write temporary files to {tempfile.gettempdir()}: {error}") from None
+        raise UserError(f"cannot write to {tempfile.gettempdir()} ({error}): is the disk full?") from None
     values = {
         f"xl/worksheets/sheet{number}.xml": {
             f"{letter(column)}{row}": cell.content.value

@@ -1,10 +1,115 @@
 """Checks: what must hold for the numbers to mean anything. Each is OK or says what is wrong."""
 
-from pyxl.operations import ceil, failures, least, most, require
+from pyxl.operations import ceil, failures, least, most, require, where
 from pyxl.quantity import Kind
 from workbook.model import analysis, check, quantity
 
 analysis.section("Checks")
+
+
+@check("Model is known")
+def check_model(hidden_size, num_hidden_layers, num_attention_heads):
+    """The model is a row of the sheet Models with the sizes that every model has."""
+    return require(
+        least(hidden_size, num_hidden_layers, num_attention_heads) > 0,
+        "model is no row of the sheet Models, or its row lacks a size",
+    )
+
+
+@check("Hardware is known")
+def check_hardware(memory_capacity, scale_up_domain):
+    """The hardware is a row of the sheet Hardware with memory and scale-up domain."""
+    return require(
+        where(least(memory_capacity) > 0, least(scale_up_domain), 0) > 0,
+        "hardware is no row of the sheet Hardware, or its row lacks memory_capacity or scale_up_domain",
+    )
+
+
+@check("Choices are known")
+def check_choices(
+    latent_attention,
+    trains_prediction_layers,
+    shards_weights,
+    bubble_stage_divisor,
+    keeps_internals,
+    linear_in_fp8,
+    enters_node_once,
+    uses_measured,
+    forwards_in_node,
+    splits_query_rope,
+):
+    """Each choice is a row of its table on the sheet Choices."""
+    return require(
+        latent_attention
+        + trains_prediction_layers
+        + shards_weights
+        + bubble_stage_divisor
+        + keeps_internals
+        + linear_in_fp8
+        + enters_node_once
+        + uses_measured
+        + forwards_in_node
+        + splits_query_rope
+        > 0,
+        "a choice (zero_stage, pipeline_schedule, recomputation, precision ...) is no row of its table in Choices",
+    )
+
+
+@check("Byte widths are positive")
+def check_bytes(
+    weight_bytes,
+    gradient_bytes,
+    master_weight_bytes,
+    moment_bytes,
+    weight_gather_bytes,
+    gradient_reduce_bytes,
+    activation_bytes,
+    linear_input_bytes,
+    gate_bytes,
+    dispatch_bytes,
+    combine_bytes,
+):
+    """The precision recipe has a width for everything that is kept or sent."""
+    return require(
+        where(
+            least(
+                weight_bytes,
+                gradient_bytes,
+                master_weight_bytes,
+                moment_bytes,
+                weight_gather_bytes,
+                gradient_reduce_bytes,
+            )
+            > 0,
+            least(activation_bytes, linear_input_bytes, gate_bytes, dispatch_bytes, combine_bytes),
+            0,
+        )
+        > 0,
+        "every byte width of the precision recipe must be above 0",
+    )
+
+
+@check("Layers and experts are whole")
+def check_layers(num_hidden_layers, num_dense_layers, num_experts_per_tok, n_routed_experts):
+    """Layers are whole numbers, and a token visits no more experts than there are."""
+    return require(
+        where(
+            num_experts_per_tok <= n_routed_experts,
+            ceil(num_hidden_layers) + ceil(num_dense_layers) - num_hidden_layers - num_dense_layers,
+            1,
+        )
+        == 0,
+        "num_hidden_layers and num_dense_layers must be whole, num_experts_per_tok at most n_routed_experts",
+    )
+
+
+@check("Run is known")
+def check_run(training_tokens, keys_per_token, device_hour_price):
+    """The run has tokens, and a price from 0."""
+    return require(
+        where(device_hour_price >= 0, least(training_tokens) * keys_per_token, 0) > 0,
+        "training_tokens must be above 0 and device_hour_price a number from 0",
+    )
 
 
 @check("Degrees are whole and positive")
@@ -178,21 +283,22 @@ def check_compute_rates(linear_ceiling, bf16_ceiling, bf16_peak):
     """The chosen hardware has the compute rates that the recipe needs."""
     return require(
         least(linear_ceiling, bf16_ceiling, bf16_peak) > 0,
-        "the hardware has no such compute rate: choose other ceilings or another precision, or fill the cell",
+        "the hardware has no such compute rate: set ceilings=datasheet or precision=BF16, or fill the cell",
     )
 
 
 @check("HBM bandwidth is known")
 def check_hbm(hbm_ceiling):
     """The chosen hardware has this rate."""
-    return require(hbm_ceiling > 0, "HBM bandwidth is unknown: set ceilings to datasheet, or fill in hbm_measured")
+    return require(least(hbm_ceiling) > 0, "HBM bandwidth is unknown: set ceilings=datasheet, or fill in hbm_measured")
 
 
 @check("Scale-up bandwidth is known")
 def check_scale_up(scale_up_ceiling):
     """The chosen hardware has this rate."""
     return require(
-        scale_up_ceiling > 0, "scale-up bandwidth is unknown: set ceilings to datasheet, or fill in scale_up_measured"
+        least(scale_up_ceiling) > 0,
+        "scale-up bandwidth is unknown: set ceilings=datasheet, or fill in scale_up_measured",
     )
 
 
@@ -200,8 +306,8 @@ def check_scale_up(scale_up_ceiling):
 def check_scale_out(scale_out_ceiling):
     """The chosen hardware has this rate."""
     return require(
-        scale_out_ceiling > 0,
-        "scale-out bandwidth is unknown: set ceilings to datasheet, or fill in scale_out_measured",
+        least(scale_out_ceiling) > 0,
+        "scale-out bandwidth is unknown: set ceilings=datasheet, or fill in scale_out_measured",
     )
 
 

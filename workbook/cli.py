@@ -75,9 +75,13 @@ def build(
     from workbook.book import plan
 
     target = output or Path(f"{Path(study).stem}.xlsx")
+    if target.suffix.lower() != ".xlsx":
+        raise UserError(f"{target} must end in .xlsx: Excel opens no workbook under another name")
     require_replaceable(target, force=force)
     write_file(target, workbook_bytes(plan(loaded, protect=protect)))
-    click.echo(f"{target}: {len(loaded.strategies)} strategies. Open it in Excel or LibreOffice; start at Summary.")
+    count = len(loaded.strategies)
+    strategies = "1 strategy" if count == 1 else f"{count} strategies"
+    click.echo(f"{target}: {strategies}. Open it in Excel or LibreOffice; start at Summary.")
 
 
 @solbook.command()
@@ -198,18 +202,20 @@ def main() -> None:
     except BrokenPipeError:  # the reader, such as head, has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         _refuse(f"{error.format_message()} See {context.command_path} --help" if context else error.format_message())
     except UserError as error:
         _refuse(str(error))
     except OSError as error:
-        sys.unraisablehook = lambda _: None  # files that were left half-written complain again when discarded
         _refuse(f"cannot read or write: {error}")
 
 
 def _refuse(problem: str) -> NoReturn:
     click.echo(f"solbook: {' '.join(problem.split())}", err=True)
+    sys.unraisablehook = lambda _: None  # what was left half-written complains again when it is discarded
     sys.exit(2)
 
 

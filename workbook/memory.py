@@ -9,6 +9,7 @@ from workbook.model import analysis, quantity
 
 analysis.section("Weights per rank")
 COUNT = "#,##0"
+SIGNED_BYTES = '#,##0.00,,," GB"'  # a format with conditions loses the sign of a negative number
 
 
 @quantity("1", "Attention replicated by tensor parallelism, one layer", number_format=COUNT)
@@ -795,7 +796,7 @@ def device_memory(
     )
 
 
-@quantity("byte", "Memory left")
+@quantity("byte", "Memory left", number_format=SIGNED_BYTES)
 def memory_left(memory_capacity, device_memory):
     """Capacity minus need; negative where it does not fit."""
     return memory_capacity - device_memory

@@ -32,6 +32,7 @@ class Study:
 
     title: str
     description: str
+    origin: str
     strategies: Mapping[str, Mapping[str, Any]]
     tables: Mapping[str, Table]
     constants: Mapping[str, Any]
@@ -55,13 +56,13 @@ class Study:
             for check in analysis.series["checks"]:
                 if values[check] != "OK":
                     reason = values[check].reason if isinstance(values[check], Failure) else values[check]
-                    raise UserError(f"strategy '{name}': {reason}")
+                    raise UserError(f"{self.origin}: strategy '{name}': {reason}")
             for key, value in values.items():
                 if isinstance(value, Failure):
-                    raise UserError(f"strategy '{name}': {key} cannot be computed: {value.reason}")
+                    raise UserError(f"{self.origin}: strategy '{name}': {key} cannot be computed: {value.reason}")
                 if isinstance(value, float) and not math.isfinite(value):
                     raise UserError(
-                        f"strategy '{name}': {key} is not a finite number: check the inputs for huge values"
+                        f"{self.origin}: strategy '{name}': {key} is not a finite number: look for huge inputs"
                     )
 
 
@@ -136,7 +137,7 @@ def load(
     strategies: dict[str, dict[str, Any]] = {}
     folded: set[str] = set()
     for name, own in content.strategies.items():
-        check_name(name, f"strategy in {path}")
+        check_name(name, f"strategy in {path}", word="ZeRO-1")
         if name.casefold() in folded:
             raise UserError(f"{path}: two strategies are named '{name}' but for case: look-ups cannot tell them apart")
         folded.add(name.casefold())
@@ -150,7 +151,8 @@ def load(
                 if key not in constants:
                     inputs[key] = checked(quantity_named(key, origin, tables), value, origin, tables)
         strategies[name] = inputs
-    return Study(content.title, content.description, strategies, tables, constants)
+    title = ", ".join([content.title, *(f"{name} = {value}" for name, value in changes.items())])
+    return Study(title, content.description, reference, strategies, tables, constants)
 
 
 def _setting(text: str) -> tuple[str, Any]:

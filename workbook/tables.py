@@ -16,19 +16,23 @@ if TYPE_CHECKING:
     from workbook.verify import Difference
 
 LONGEST_TABLE = 60
+WIDEST = 400
+NARROW = 160
 SHOWN = (
     ("Bound by", "bound", ""), ("Fits", "memory_fits", ""), ("Step s", "step_time", ".3f"),
     ("Compute s", "compute_time", ".3f"), ("Bubble s", "bubble_time", ".3f"), ("HBM s", "hbm_time", ".3f"),
     ("Scale-up s", "scale_up_time", ".3f"), ("Scale-out s", "scale_out_time", ".3f"),
     ("MFU", "model_flops_utilization", ".1%"), ("Memory", "device_memory", "GB"), ("Days", "training_days", ",.1f"),
 )  # fmt: skip
+ESSENTIAL = ("bound", "memory_fits", "step_time", "model_flops_utilization")
 SCALES = {"FLOP/s": (1e12, "TFLOP/s"), "byte/s": (1e9, "GB/s"), "byte": (2.0**30, "GiB")}
 
 
 def _print(table: Table) -> None:
+    """Print a table at its own width where the terminal is narrower: lines that wrap lose nothing."""
     console = Console()
-    # Piped output has no width to fit: never cut a table that a script or a pager reads.
-    Console(width=None if console.is_terminal else 300).print(table)
+    console.width = max(console.width, console.measure(table, options=console.options.update(width=WIDEST)).maximum)
+    console.print(table)
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -46,9 +50,11 @@ def _shown(value: Any, form: str) -> str:
 
 def strategies_table(loaded: study.Study) -> None:
     """One line per strategy; `--json` has every quantity."""
-    table = _table(loaded.title, "Strategy", *(title for title, _, _ in SHOWN))
+    narrow = Console().is_terminal and Console().width < NARROW
+    shown = [column for column in SHOWN if not narrow or column[1] in ESSENTIAL]
+    table = _table(loaded.title, "Strategy", *(title for title, _, _ in shown))
     for name, values in loaded.values.items():
-        table.add_row(name, *(_shown(values[key], form) for _, key, form in SHOWN))
+        table.add_row(name, *(_shown(values[key], form) for _, key, form in shown))
     _print(table)
 
 
@@ -58,7 +64,7 @@ def counts_table(counted: Mapping[str, Any]) -> None:
     table = _table(f"{counted['model']}", "Count", "Value")
     for key, value in flat.items():
         if key != "model":
-            table.add_row(key, f"{value:,}")
+            table.add_row(key, f"{int(value) if value == int(value) else value:,}")
     _print(table)
 
 

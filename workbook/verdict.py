@@ -1,6 +1,7 @@
 """Verdict: what the step time means for the run, and what would turn the strategy compute-bound."""
 
 from pyxl.operations import least, most, where
+from workbook.memory import SIGNED_BYTES
 from workbook.model import analysis, quantity
 
 analysis.section("Verdict")
@@ -88,7 +89,7 @@ def token_scale_out_bytes(scale_out_bytes, data_parallel_scale_out_bytes):
     return scale_out_bytes - data_parallel_scale_out_bytes
 
 
-@quantity("byte", "Hidden bytes left for weights and gradients")
+@quantity("byte", "Hidden bytes left for weights and gradients", number_format=SIGNED_BYTES)
 def spare_scale_out_bytes(hidden_scale_out_bytes, token_scale_out_bytes):
     """What the NIC can still move while the device computes, once activations are sent; negative where they alone
     keep it busier than compute.
@@ -143,7 +144,7 @@ def local_expert_bytes(
     )
 
 
-@quantity("byte", "Hidden bytes left for weights and gradients, per node")
+@quantity("byte", "Hidden bytes left for weights and gradients, per node", number_format=SIGNED_BYTES)
 def spare_persistent_bytes(
     hidden_scale_out_bytes,
     expert_scale_out_bytes,

@@ -15,7 +15,6 @@ from pyxl import reader
 from pyxl.errors import MissingProgram, UserError
 from pyxl.evaluators import EVALUATORS, Formula, Place, Value, contents
 from pyxl.layout.summary_sheet import Heading
-from pyxl.operations import Symbol
 from pyxl.quantity import Failure, Kind, attempt
 from pyxl.readings.number import OK
 from pyxl.rows import RowModel
@@ -28,6 +27,8 @@ from workbook.stages import stages
 TOLERANCE = 1e-9
 ROW_SHEETS: Mapping[str, RowModel] = {"Roofline": operators, "Stages": stages}
 ABSENT = "nothing"
+NOT_OK = "not OK"
+TYPED_OVER = "typed over: it should be a formula"
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,9 @@ def read_inputs(found: Mapping[Place, Any], recalculated: Mapping[Place, Value])
             raise UserError(f"this is no solbook workbook: it has no sheet '{title}'")
         for table, lines in reader.tables(sheets[title], recalculated):
             for column in ("name", *expected.get(table, {})):
-                columns[f"{table}.{column}"] = tuple(line.get(column) for line in lines)
+                columns[f"{table}.{column}"] = tuple(
+                    line.get(column) if column == "name" else _typed(column, line.get(column)) for line in lines
+                )
     missing = [key for key in analysis.columns if key not in columns]
     if missing:
         raise UserError(f"the workbook lacks the catalogue column {missing[0]}")
@@ -100,8 +103,13 @@ def read_inputs(found: Mapping[Place, Any], recalculated: Mapping[Place, Value])
 
 
 def _typed(name: str, value: Any) -> Any:
-    """An empty cell counts as 0 in every spreadsheet."""
-    return 0 if value is None and analysis[name].unit != "text" else value
+    """A cell's value as the quantity or column needs it: an empty number counts as 0, a text as one is an error."""
+    unit = analysis[name].unit
+    if value is None and unit != "text":
+        return 0
+    if isinstance(value, str) and unit != "text":
+        return Failure("#VALUE!", f"{name} is '{value}': write a number in {unit}")
+    return value
 
 
 def _is_input(name: str, content: Any) -> bool:
@@ -115,7 +123,7 @@ def _constants(sheets: Mapping[str, reader.Grid], recalculated: Mapping[Place, V
     if grid is None:
         raise UserError("this is no solbook workbook: it has no sheet 'Constants'")
     return {
-        key: reader.value_at(grid, row, 2, recalculated)
+        key: _typed(key, reader.value_at(grid, row, 2, recalculated))
         for row, key in grid.column(1)
         if key in analysis.quantities and analysis[key].kind is Kind.CONSTANT
     }
@@ -133,13 +141,42 @@ def compare(found: Mapping[Place, Any], recalculated: Mapping[Place, Value]) -> 
     """Each quantity in a workbook's contents, as an evaluator recalculated it, and whether Python agrees."""
     inputs = read_inputs(found, recalculated)
     values, sheets = inputs.values(), reader.grids(found)
+    mistyped = list(_mistyped(inputs, recalculated))
+    if mistyped:  # what follows from a text where a number is needed differs between spreadsheets
+        yield from ((difference, False) for difference in mistyped)
+        return
     yield from _analysis(inputs, values, recalculated)
-    for title, compare_sheet in (("Summary", _summary), ("Checks", _checks), *((t, _rows) for t in ROW_SHEETS)):
+    for title, compare_sheet in (
+        ("Summary", _summary),
+        ("Summary", _headline),
+        ("Checks", _checks),
+        *((t, _rows) for t in ROW_SHEETS),
+    ):
         if title in sheets:
             yield from compare_sheet(sheets[title], values, recalculated)
         else:
             yield Difference(title, "", "", "sheet", ABSENT, "a sheet", "the sheet is missing"), False
     yield from _master_checks(sheets, recalculated)
+    if not any(isinstance(value, Failure) for computed in values.values() for value in computed.values()):
+        yield from _errors(sheets, recalculated)
+
+
+def _mistyped(inputs: Inputs, recalculated: Mapping[Place, Value]) -> Iterator[Difference]:
+    """Texts where numbers are needed."""
+    rows = inputs.rows
+    for strategy, typed in inputs.strategies.items():
+        for name, value in typed.items():
+            if isinstance(value, Failure):
+                sheet, cell = place = rows.place(name, strategy)
+                yield Difference(sheet, cell, strategy, name, recalculated.get(place), "a number", value.reason)
+    others = [
+        ("Constants", inputs.constants),
+        *((key.partition(".")[0], {key: c}) for key, c in inputs.columns.items()),
+    ]
+    for sheet, values in others:
+        for key, value in values.items():
+            for failure in (v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, Failure)):
+                yield Difference(sheet, "", "", key, failure.code, "a number", failure.reason)
 
 
 def _analysis(
@@ -158,7 +195,7 @@ def _analysis(
             content = rows.content(name, strategy)
             typed = content is not None and not isinstance(content, Formula)
             calculated = quantity.kind in (Kind.CALCULATION, Kind.CHECK)
-            why = "typed over: it should be a formula" if typed and calculated else "the formula gives another value"
+            why = TYPED_OVER if typed and calculated else "the formula gives another value"
             equal = quantity.kind is Kind.INPUT or (agree(value, expected) and not (typed and calculated))
             yield Difference(sheet, cell, strategy, name, value, expected, why), equal
 
@@ -178,7 +215,16 @@ def _rows(
     for row, computed in zip(model.rows, model.compute_rows(values[chosen]), strict=True):
         for name, quantity in model.quantities.items():
             place = lines.get(row.name), columns.get(quantity.label)
-            yield _cell(grid, place, recalculated, strategy=row.name, quantity=name, expected=computed[name])
+            given = quantity.kind is Kind.INPUT and not isinstance(computed[name], Failure)
+            yield _cell(
+                grid,
+                place,
+                recalculated,
+                strategy=row.name,
+                quantity=name,
+                expected=computed[name],
+                typed_over=not given,
+            )
 
 
 def _summary(
@@ -210,8 +256,7 @@ def _lines_below(grid: reader.Grid, top: int, recalculated: Mapping[Place, Value
 
 
 def _shown(heading: Heading, computed: Mapping[str, Any]) -> Any:
-    expression = heading.expression if heading.expression is not None else Symbol(heading.quantity)
-    return attempt(heading.quantity, expression, computed.__getitem__)
+    return attempt(heading.quantity, heading.shown(summary.FAILED), computed.__getitem__)
 
 
 def _checks(
@@ -226,22 +271,57 @@ def _checks(
         yield replace(difference, expected=OK if fine else "not OK"), equal if fine else difference.found != OK
 
 
+def _headline(
+    grid: reader.Grid, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """The answer at the top of the summary: the fastest usable strategy."""
+    usable = next(heading for heading in summary.DETAILS if heading.quantity == summary.USABLE)
+    times = {name: _shown(usable, computed) for name, computed in values.items()}
+    fastest = min(
+        (name for name, time in times.items() if isinstance(time, int | float)), key=times.__getitem__, default=None
+    )
+    for label, shown, _ in summary.HEADLINES:
+        expected: Any = summary.NONE_FITS
+        if fastest is not None:
+            expected = {"strategy": fastest, summary.USABLE: times[fastest]}.get(shown) or values[fastest][shown]
+        row = next((row for row, content in grid.column(1) if content == label), None)
+        column = grid.row(row)[1][0] if row is not None and len(grid.row(row)) > 1 else None
+        yield _cell(grid, (row, column), recalculated, strategy="", quantity=label, expected=expected)
+
+
 def _master_checks(
     sheets: Mapping[str, reader.Grid], recalculated: Mapping[Place, Value]
 ) -> Iterator[tuple[Difference, bool]]:
-    """Every sheet shows OK only if every check is."""
+    """Every sheet shows OK only if every check is, and none of them is typed over."""
     checks = sheets.get("Checks")
-    places = [checks.place(row, 2) for row, _ in checks.column(2)] if checks else []
-    results = [recalculated.get(place) for place in places[1:]]  # the first is the master check itself
-    fine = bool(results) and all(result in (OK, "Result") for result in results)
+    results = [(place, checks.cells[place]) for place in sorted(checks.cells) if place[1] == 2] if checks else []
+    listed = [(place, content) for place, content in results[1:] if content != "Result"]  # the first is the master
+    shown = [recalculated.get(checks.place(*place)) for place, _ in listed] if checks else []
+    fine = bool(shown) and all(result == OK for result in shown)
+    for place, content in listed:
+        if checks and not isinstance(content, Formula):
+            sheet, cell = checks.place(*place)
+            yield Difference(sheet, cell, "", "check", content, "a formula", TYPED_OVER), False
     for grid in sheets.values():
-        shown = _right_of(grid, "Master check", recalculated)
-        if shown is not None:
-            why = "the master check does not say what the checks say"
-            yield (
-                Difference(grid.title, "", "", "Master check", shown, OK if fine else "not OK", why),
-                ((shown == OK) == fine),
-            )
+        for row, content in grid.column(1):
+            if content == "Master check" and len(grid.row(row)) > 1:
+                expected = OK if fine else NOT_OK
+                difference, _ = _cell(
+                    grid, (row, grid.row(row)[1][0]), recalculated, strategy="", quantity=content, expected=expected
+                )
+                yield difference, (difference.found == OK) == fine and difference.why != TYPED_OVER
+
+
+def _errors(
+    sheets: Mapping[str, reader.Grid], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """Cells that show an error although every quantity has a value: references that lead nowhere."""
+    for grid in sheets.values():
+        for (row, column), content in grid.cells.items():
+            value = recalculated.get(grid.place(row, column))
+            if isinstance(content, Formula) and isinstance(value, str) and value.startswith("#"):
+                sheet, cell = grid.place(row, column)
+                yield Difference(sheet, cell, "", "", value, "a value", "the formula leads nowhere"), False
 
 
 def _right_of(grid: reader.Grid, label: str, recalculated: Mapping[Place, Value]) -> Any:
@@ -259,14 +339,16 @@ def _cell(
     strategy: str,
     quantity: str,
     expected: Any,
+    typed_over: bool = True,
 ) -> tuple[Difference, bool]:
     row, column = place
     if row is None or column is None:
         return Difference(grid.title, "", strategy, quantity, ABSENT, expected, "the cell is missing"), False
     sheet, cell = grid.place(row, column)
     value = recalculated.get((sheet, cell))
-    why = "the formula gives another value"
-    return Difference(sheet, cell, strategy, quantity, value, expected, why), agree(value, expected)
+    typed = typed_over and not isinstance(grid.cells.get((row, column)), Formula)
+    why = TYPED_OVER if typed else "the formula gives another value"
+    return Difference(sheet, cell, strategy, quantity, value, expected, why), agree(value, expected) and not typed
 
 
 def _stored(
@@ -298,10 +380,10 @@ def verify(path: Path, evaluator: str) -> bool:
         except MissingProgram as error:
             if evaluator != "all":
                 raise
-            console.print(f"{name}: left out, {error}", highlight=False)
+            console.print(f"{name}: left out, {error}", highlight=False, markup=False, soft_wrap=True)
             continue
         differences_table(path, name, found, compared)
         agreed.append(not found)
     if not agreed:
-        raise UserError("nothing to recalculate with: install LibreOffice, or pip install 'solbook[evaluate]'")
+        raise UserError("nothing to recalculate with: install LibreOffice, or pip install formulas formualizer")
     return all(agreed)

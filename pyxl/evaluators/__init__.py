@@ -5,8 +5,8 @@ anew, never trusting stored values, and returns the value of every cell that is 
 
     name          what it is                          5,000 formulas    needs
     libreoffice   the spreadsheet that users have     seconds           LibreOffice
-    formulas      a Python package, strict and slow   a minute          pip install 'solbook[evaluate]'
-    formualizer   a Rust package, fast                under a second    pip install 'solbook[evaluate]'
+    formulas      a Python package, strict and slow   a minute          a Python package
+    formualizer   a Rust package, fast                under a second    a Python package
 
 A value is a float, a text or a truth value; an error is its text, such as "#DIV/0!". Dates are the
 serial numbers that spreadsheets keep.

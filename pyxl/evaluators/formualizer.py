@@ -14,7 +14,7 @@ from pyxl.evaluators import NO_EDITS, Formula, Place, Value, contents, plain, re
 try:
     import formualizer as package
 except ImportError as error:
-    raise MissingProgram("the package formualizer is not installed: pip install 'solbook[evaluate]'") from error
+    raise MissingProgram("the package formualizer is not installed: pip install formualizer") from error
 
 ERRORS = {
     "Div": "#DIV/0!",

@@ -18,7 +18,7 @@ try:
     from formulas.errors import FormulaError
     from schedula import EMPTY  # type: ignore[import-untyped]
 except ImportError as error:
-    raise MissingProgram("the package formulas is not installed: pip install 'solbook[evaluate]'") from error
+    raise MissingProgram("the package formulas is not installed: pip install formulas") from error
 
 
 class ExactModel(package.ExcelModel):  # type: ignore[misc]

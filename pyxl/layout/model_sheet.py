@@ -44,6 +44,10 @@ class ModelSheet:
         """The formula of a quantity in a column."""
         return self.templates[name].replace(_COLUMN, letter(column))
 
+    def head(self, slot: int) -> str:
+        """The address of the name in a slot from 0."""
+        return self.sheet.address(HEADER_ROW, FIRST_SLOT + slot)
+
     def across(self, name: str) -> str:
         """The range of a quantity over all slots."""
         row = HEADER_ROW if name == "strategy" else self.rows[name]
@@ -103,6 +107,7 @@ def lay_out(
         _describe(sheet, row, model[name])
         _validate(sheet, row, model[name], catalogue, slots)
         style = "result" if name in results else CELL_STYLES[model[name].kind]
+        style = "word" if style == "calculation" and model[name].unit == "text" else style
         shown = number_format(model[name].unit, model[name].number_format)
         for column, (inputs, values) in enumerate(strategies.values(), start=FIRST_SLOT):
             typed = name in inputs or name not in templates

@@ -39,7 +39,9 @@ def lay_out(
     """
     selector = sheet.address(FIRST_ROW + 1, 2)
     sheet.put(FIRST_ROW + 1, 1, "Strategy", "label")
-    sheet.put(FIRST_ROW + 1, 2, chosen, "input")
+    # Linked to its head, so that renaming a strategy keeps it chosen.
+    head = parent.head(list(strategies).index(chosen))
+    sheet.put(FIRST_ROW + 1, 2, Formula(head, chosen), "input")
     sheet.validations.append(
         Validation(f"B{FIRST_ROW + 1}", parent.across("strategy"), "Strategy", "A column of the sheet Analysis.")
     )
@@ -49,6 +51,7 @@ def lay_out(
         f"{sheet.title}.{name}": place if name in catalogue else Reference(outside + place.address, place.value)
         for name, place in places.items()
     }
+    references[f"{sheet.title}.strategy"] = Reference(selector, chosen)
     return _table(sheet, model, strategies[chosen], places, references)
 
 
@@ -111,7 +114,13 @@ def _table(
             value = values[quantity.name]
             content = value if literal else Formula(text, value, expression)
             shown = number_format(quantity.unit, quantity.number_format)
-            sheet.put(line, columns[quantity.name], content, "constant" if literal else "calculation", shown)
+            sheet.put(
+                line,
+                columns[quantity.name],
+                content,
+                "constant" if literal else "word" if quantity.unit == "text" else "calculation",
+                shown,
+            )
     lines = range(top + 2, top + 2 + len(rows))
     own_columns = {
         f"{sheet.title}.{name}": Reference(

@@ -13,6 +13,7 @@ from pyxl.quantity import Model
 from pyxl.style import number_format
 
 NUMBER, STRATEGY, FIRST = 1, 2, 3
+INVALID = "invalid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,17 @@ class Heading:
     unit: str = "s"
     free: str | int = ""
 
+    def shown(self, failed: str) -> Expression:
+        """What a strategy's line shows: the quantity, or that its checks failed."""
+        own = self.expression if self.expression is not None else Symbol(self.quantity)
+        shown: Expression = own if self.quantity == failed else where(Symbol(failed) == 0, own, INVALID)
+        return shown
+
+    def link(self, failed: str) -> Expression:
+        """The same for any line: taken out of its slot, and nothing in a free one."""
+        link: Expression = where(Symbol("own name") == "", self.free, _in_slot(self.shown(failed)))
+        return link
+
 
 def lay_out(
     sheet: Sheet,
@@ -36,8 +48,11 @@ def lay_out(
     placed: ModelSheet,
     strategies: Mapping[str, Mapping[str, Any]],
     headings: Sequence[Heading],
+    failed: str,
 ) -> dict[str, Reference]:
     """Lay the table out from `row` on; returns its columns as references, keyed by quantity, and "strategy".
+
+    Where the quantity `failed` is not 0, a strategy's numbers mean nothing and its line says so.
 
     Each line takes the slot with its number out of a whole row of the model's sheet, so that columns may be
     inserted, moved and deleted there.
@@ -48,7 +63,7 @@ def lay_out(
     across = _Across(placed, strategies)
     name = item(Symbol("strategy"), Symbol("slot"))
     name_link = where(name == "", "", name)
-    links = [where(Symbol("own name") == "", heading.free, _in_slot(heading)) for heading in headings]
+    links = [heading.link(failed) for heading in headings]
     columns: dict[str, list[Any]] = {"strategy": [], **{heading.quantity: [] for heading in headings}}
     for slot in range(1, placed.slots + 1):
         line = row + slot
@@ -62,7 +77,7 @@ def lay_out(
             cell = formula_cell(link, lambda key, own=own: own.get(key) or across[key])  # type: ignore[misc]
             quantity = model.quantities.get(heading.quantity)
             shown = number_format(quantity.unit, quantity.number_format) if quantity else number_format(heading.unit)
-            sheet.put(line, column, cell, "calculation", shown)
+            sheet.put(line, column, cell, "word" if quantity and quantity.unit == "text" else "calculation", shown)
             columns[heading.quantity].append(cell.value)
     first, last = row + 1, row + placed.slots
     return {
@@ -85,18 +100,14 @@ class _Across(dict[str, Reference]):
         return self[key]
 
 
-def _in_slot(heading: Heading) -> Expression:
-    """The heading's expression with each quantity taken out of the line's slot."""
-
-    def taken(expression: Expression) -> Expression:
-        if isinstance(expression, Symbol):
-            found: Expression = item(expression, Symbol("slot"))
-            return found
-        if isinstance(expression, Apply):
-            return Apply(expression.operation, tuple(taken(operand) for operand in expression.operands))
-        return expression
-
-    return taken(heading.expression if heading.expression is not None else Symbol(heading.quantity))
+def _in_slot(expression: Expression) -> Expression:
+    """The expression with each quantity taken out of the line's slot."""
+    if isinstance(expression, Symbol):
+        found: Expression = item(expression, Symbol("slot"))
+        return found
+    if isinstance(expression, Apply):
+        return Apply(expression.operation, tuple(_in_slot(operand) for operand in expression.operands))
+    return expression
 
 
 def verdict_highlights(places: Mapping[str, Reference], good: Mapping[str, str]) -> list[Highlight]:

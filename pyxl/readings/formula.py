@@ -52,7 +52,9 @@ RULES: Mapping[Operation, TextRule] = complete(
         Operation.ITEM: call("INDEX", ","),
         Operation.TOTAL: call("SUM", ","),
         Operation.FAILURES: lambda s: Text(f'SUMPRODUCT(({s.text}<>"OK")*({s.text}<>""))', ATOM),
-        Operation.REQUIRE: lambda condition, message: Text(f'IF({condition.text},"OK",{message.text})', ATOM),
+        Operation.REQUIRE: lambda condition, message: Text(
+            f'IF(IFERROR({condition.text},FALSE),"OK",{message.text})', ATOM
+        ),
     },
 )
 

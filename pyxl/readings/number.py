@@ -94,4 +94,10 @@ def evaluate(expression: Expression, value_of: Callable[[str], Any]) -> Any:
         condition = evaluate(expression.operands[0], value_of)
         if isinstance(condition, bool):  # like a cell, leave the other branch alone: it may have no value
             return evaluate(expression.operands[1 if condition else 2], value_of)
+    if expression.operation is Operation.REQUIRE:
+        condition, message = expression.operands
+        try:
+            return apply(Operation.REQUIRE, evaluate(condition, value_of), evaluate(message, value_of))
+        except (ArithmeticError, LookupError, TypeError, ValueError):  # what cannot be computed does not hold
+            return evaluate(message, value_of)
     return apply(expression.operation, *(evaluate(operand, value_of) for operand in expression.operands))

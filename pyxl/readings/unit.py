@@ -37,11 +37,12 @@ def registry() -> pint.UnitRegistry[Any]:
         units.define(f"{prefix}- = {factor!r}")
     for base in BASE_UNITS:
         units.define(f"{base} = [{base}]{' = B' if base == 'byte' else ''}")
+    units.define("bit = 0.125 * byte")  # NICs are sold in Gbit/s
     return units
 
 
 # pint would compute whatever stands in a text, "9**9**9**9" too, and takes "kkB": only what fits this form reaches it.
-_NAME = f"(?:{'|'.join(PREFIXES | BINARY_PREFIXES)})?(?:{'|'.join(BASE_UNITS)}|B)"
+_NAME = f"(?:{'|'.join(PREFIXES | BINARY_PREFIXES)})?(?:{'|'.join(BASE_UNITS)}|B|bit)"
 _FACTOR = rf"{_NAME}(?:\*\*\d)?"
 UNIT = re.compile(rf"(?:1/)?{_FACTOR}(?:\s*[*/]\s*{_FACTOR})*", re.ASCII)
 QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*((?:[A-Za-z][A-Za-z\d\s*/]*)?)", re.ASCII)

@@ -200,7 +200,7 @@ for name in ("formulas", "formualizer"):
 """
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines() == [
-        f"the package {name} is not installed: pip install 'solbook[evaluate]'" for name in ("formulas", "formualizer")
+        f"the package {name} is not installed: pip install {name}" for name in ("formulas", "formualizer")
     ]
 
 

@@ -1,5 +1,6 @@
 """Laying a small model out, and reading it back by key wherever its rows and columns have gone."""
 
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from pyxl.layout import model_sheet, summary_sheet
 from pyxl.layout.model_sheet import ModelSheet
 from pyxl.layout.summary_sheet import Heading
 from pyxl.layout.table import SPARE_ROWS, Field, place_table
-from pyxl.operations import Symbol, require, total
+from pyxl.operations import Symbol, failures, require, total
 from pyxl.plan import Formula, Reference, Sheet, quoted
 from pyxl.quantity import Model
 
@@ -22,7 +23,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "First": {"device": "Small", "work": 100.0},
     "Second": {"device": "Large", "work": 100.0, "rate": 50.0},
 }
-SLOTS = 16
+RATE = Field("rate", "Rate", "1", "How fast.")
 
 
 @pytest.fixture
@@ -58,6 +59,13 @@ def model() -> Model:
         """No more than 2."""
         return require(time <= 2, "too long")
 
+    model.gather("checks", ("check_time",))
+
+    @model.quantity("1", "Failed")
+    def failed(checks: Any) -> Any:
+        """How many checks fail."""
+        return failures(checks)
+
     model.close()
     return model
 
@@ -65,7 +73,7 @@ def model() -> Model:
 @pytest.fixture
 def placed(model: Model) -> ModelSheet:
     devices = Sheet("Devices")
-    places, _ = place_table(devices, 5, "Devices", [Field("rate", "Rate", "1", "How fast.")], DEVICES, {})
+    places, _ = place_table(devices, 5, "Devices", [RATE], DEVICES, {})
     places["share"] = Reference("Constants!$B$2", 0.5)
     strategies = {name: (inputs, model.compute(inputs, COLUMNS)) for name, inputs in STRATEGIES.items()}
     return model_sheet.lay_out(Sheet("Analysis"), model, strategies, places, ["time"])
@@ -129,7 +137,7 @@ def test_more_strategies_than_slots_make_more_slots(model: Model) -> None:
 
 
 def test_a_table_has_room_for_more_rows() -> None:
-    places, last = place_table(Sheet("My devices"), 5, "Devices", [Field("rate", "Rate", "1", "How fast.")], DEVICES, {})
+    places, last = place_table(Sheet("My devices"), 5, "Devices", [RATE], DEVICES, {})
     assert places["Devices.rate"].address == f"'My devices'!$B$8:$B${9 + SPARE_ROWS}"
     assert last == 9 + SPARE_ROWS
     assert places["Devices.rate"].value == (10.0, 40.0, *[None] * SPARE_ROWS)
@@ -139,12 +147,15 @@ def test_the_summary_shows_a_line_per_slot_and_empty_texts_for_free_ones(model: 
     sheet = Sheet("Summary")
     values = {name: model.compute(inputs, COLUMNS) for name, inputs in STRATEGIES.items()}
     headings = [Heading("Time", "time"), Heading("Twice", "twice", Symbol("time") * 2)]
-    places = summary_sheet.lay_out(sheet, 4, model, placed, values, headings)
+    places = summary_sheet.lay_out(sheet, 4, model, placed, values, headings, "failed")
     assert places["strategy"].value == ("First", "Second", *[""] * 14)
-    assert places["time"].value == (5.0, 1.0, *[""] * 14)
-    assert places["twice"].value == (10.0, 2.0, *[""] * 14)
-    assert sheet.cells[5, 2].content == Formula(f'IF($A5="","",Analysis!G${placed.rows["time"]})', 5.0)
-    assert sheet.cells[20, 2].content == Formula(f'IF($A20="","",Analysis!V${placed.rows["time"]})', "")
+    assert places["time"].value == ("invalid", 1.0, *[""] * 14)  # the first fails a check
+    assert places["twice"].value == ("invalid", 2.0, *[""] * 14)
+    slots = [sheet.cells[row, 3].content for row in range(5, 21)]
+    texts = {re.sub(rf"(\$[AB]){row}\b", r"\1*", slot.text) for row, slot in enumerate(slots, 5)}  # type: ignore[union-attr]
+    time = f"Analysis!$G${placed.rows['time']}:$V${placed.rows['time']}"
+    assert len(texts) == 1, texts
+    assert f"INDEX({time},$A*)" in texts.pop()
 
 
 @pytest.mark.parametrize(("title", "written"), [("Summary", "Summary"), ("My sheet", "'My sheet'"), ("A1", "'A1'")])
@@ -195,8 +206,9 @@ def test_a_sheet_without_strategies_is_refused(placed: ModelSheet) -> None:
 
 def test_tables_are_read_back_with_rows_that_a_user_added() -> None:
     sheet = Sheet("Choices")
-    place_table(sheet, 3, "Devices", [Field("rate", "Rate", "1", "How fast.")], DEVICES, {}, spare=2)
-    place_table(sheet, 14, "Others", [Field("size", "Size", "1", "How large.")], [{"name": "Only", "size": 3}], {}, spare=2)
+    place_table(sheet, 3, "Devices", [RATE], DEVICES, {}, spare=2)
+    size = Field("size", "Size", "1", "How large.")
+    place_table(sheet, 14, "Others", [size], [{"name": "Only", "size": 3}], {}, spare=2)
     sheet.put(8, 1, "Mine")
     sheet.put(8, 2, Formula("B7*2", 80.0))
     grid = reader.grids(contents(sheet))["Choices"]

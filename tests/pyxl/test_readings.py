@@ -56,8 +56,8 @@ CASES: dict[Operation, tuple[Expression, object, str, str, str]] = {
     Operation.GREATER: (X > 0, True, "B1>0", "x > 0", "truth"),
     Operation.GREATER_OR_EQUAL: (X - Y >= 0, True, "B1-B2>=0", "x - y ≥ 0", "truth"),
     Operation.WHERE: (where(X > Y, X, Y) * 2, 12.0, "IF(B1>B2,B1,B2)*2", "(x where x > y, else y) × 2", "byte"),
-    Operation.LEAST: (least(X, Y, X + Y), 4.0, "MIN(B1,B2,B1+B2)", "least of (x, y, x + y)", "byte"),
-    Operation.MOST: (most(X, Y), 6.0, "MAX(B1,B2)", "most of (x, y)", "byte"),
+    Operation.LEAST: (least(X, Y, X + Y), 4.0, "MIN(B1,B2,B1+B2)", "smallest of (x, y, x + y)", "byte"),
+    Operation.MOST: (most(X, Y), 6.0, "MAX(B1,B2)", "largest of (x, y)", "byte"),
     Operation.CEIL: (ceil(X / Y), 2, "CEILING(B1/B2,1)", "round up (x / y)", "1"),
     Operation.PICK: (
         pick(NAME, NAMES, COLUMN),
@@ -78,7 +78,7 @@ CASES: dict[Operation, tuple[Expression, object, str, str, str]] = {
     Operation.REQUIRE: (
         require(X > Y, 'not "wide" enough'),
         "OK",
-        'IF(B1>B2,"OK","not ""wide"" enough")',
+        'IF(IFERROR(B1>B2,FALSE),"OK","not ""wide"" enough")',
         'OK where x > y, else "not "wide" enough"',
         "text",
     ),
@@ -262,7 +262,7 @@ def test_words_of_nested_choices_differ() -> None:
     inner_last = where(Y > 1, 1, where(X > 1, 2, 0))
     assert words(inner_first) == "(1 where y > 1, else 2) where x > 1, else 0"
     assert words(inner_last) == "1 where y > 1, else 2 where x > 1, else 0"
-    assert words(least(where(X > Y, 1, 2), Y)) == "least of ((1 where x > y, else 2), y)"
+    assert words(least(where(X > Y, 1, 2), Y)) == "smallest of ((1 where x > y, else 2), y)"
 
 
 @pytest.mark.parametrize("reading", [number.RULES, sweep.RULES])

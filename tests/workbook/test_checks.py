@@ -17,7 +17,13 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
         {**DENSE, "devices": 12, "scale_up_domain": 6, "tensor_parallel_size": 0.5, "global_batch_size": 24},
         "every degree of parallelism must be a whole number from 1",
     ),
-    "check_sizes": ({"hidden_size": 0}, "must be above 0"),
+    "check_model": ({"num_attention_heads": 0}, "model is no row of the sheet Models, or its row lacks a size"),
+    "check_hardware": ({"memory_capacity": 0}, "hardware is no row of the sheet Hardware, or its row lacks"),
+    "check_choices": ({"keeps_internals": "some"}, "is no row of its table in Choices"),
+    "check_bytes": ({"combine_bytes": 0}, "every byte width of the precision recipe must be above 0"),
+    "check_layers": ({"num_experts_per_tok": 300}, "num_experts_per_tok at most n_routed_experts"),
+    "check_run": ({"training_tokens": 0}, "training_tokens must be above 0"),
+    "check_sizes": ({"vocab_size": 0}, "must be above 0"),
     "check_heads": (
         {"tensor_parallel_size": 6, "devices": 12, "scale_up_domain": 6},
         "tensor_parallel_size must divide the model's num_attention_heads",
@@ -52,7 +58,7 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "check_window": ({"sliding_window_layers": 62}, "more windowed or dense layers than layers"),
     "check_compute_rates": ({"fp8_measured": 0}, "the hardware has no such compute rate"),
-    "check_hbm": ({"hbm_measured": 0}, "HBM bandwidth is unknown: set ceilings to datasheet, or fill in hbm_measured"),
+    "check_hbm": ({"hbm_measured": 0}, "HBM bandwidth is unknown: set ceilings=datasheet, or fill in hbm_measured"),
     "check_scale_up": ({"scale_up_measured": 0}, "scale-up bandwidth is unknown"),
     "check_scale_out": ({"scale_out_measured": 0}, "scale-out bandwidth is unknown"),
     "check_key_value_heads": (
@@ -85,7 +91,7 @@ def test_a_study_names_the_strategy_and_the_reason(check: str) -> None:
     strategies = {"Good one": {"micro_batch_size": 0.5}, "Bad one": {"micro_batch_size": 0.5} | inputs}
     with pytest.raises(UserError) as error:
         replace(SHIPPED, strategies=strategies).require_valid()
-    assert str(error.value).startswith("strategy 'Bad one': ")
+    assert str(error.value).startswith("deepseek-v3-h800: strategy 'Bad one': ")
     assert message in str(error.value)
 
 
@@ -98,7 +104,7 @@ def test_shipped_studies_pass_every_check(name: str) -> None:
 
 
 def test_a_strategy_that_cannot_be_computed_is_named() -> None:
-    with pytest.raises(UserError, match=r"strategy 'Bad one': .*'no such model' is not in the table"):
+    with pytest.raises(UserError, match="strategy 'Bad one': model is no row of the sheet Models"):
         replace(SHIPPED, strategies={"Bad one": {"model": "no such model"}}).require_valid()
 
 

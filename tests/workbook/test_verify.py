@@ -14,7 +14,6 @@ from openpyxl import Workbook, load_workbook
 from pyxl import reader
 from pyxl.evaluators import Place, contents
 from pyxl.evaluators.libreoffice import Document
-from pyxl.plan import letter
 from workbook import verify
 from workbook.cli import main
 from workbook.study import Study
@@ -145,9 +144,8 @@ def test_a_changed_formula_is_found_on_every_sheet(typed: Any, held: Mapping[Pla
     master = next(row for row, content in grids["Checks"].column(1) if content == "Master check")
     invalid = {("Analysis", cell): 7 for (sheet, cell), content in held.items() if sheet == "Analysis" and content == 1}
     wrong = differences(typed({**invalid, ("Checks", f"B{master}"): '="OK"'}))
-    assert {why for _, name, why in wrong if name == "Master check"} == {
-        "the master check does not say what the checks say"
-    }
+    assert "Master check" in {name for _, name, _ in wrong}
+    assert "Master check" not in {name for _, name, _ in differences(typed(invalid))}
 
 
 @pytest.mark.parametrize("sheet", ["Summary", "Roofline", "Stages", "Checks"])
@@ -182,10 +180,16 @@ def test_an_edited_input_is_followed(typed: Any, verified: Verified, rows: reade
     assert verified(path)[0] == 0
 
 
-@pytest.mark.parametrize("value", [7, 0, -1, 2.5, "text"])
+@pytest.mark.parametrize("value", [7, 0, -1, 2.5])
 def test_an_impossible_input_is_followed(value: Any, typed: Any, rows: reader.ModelRows) -> None:
     """The checks and errors of the file are those of Python."""
     assert differences(typed({rows.place("tensor_parallel_size", STRATEGY): value})) == []
+
+
+def test_a_text_where_a_number_is_needed_is_found(typed: Any, rows: reader.ModelRows) -> None:
+    (found,) = differences(typed({rows.place("tensor_parallel_size", STRATEGY): "eight"}))
+    assert found[:2] == (STRATEGY, "tensor_parallel_size")
+    assert "'eight': write a number" in found[2]
 
 
 def test_an_edited_constant_is_followed(typed: Any, held: Mapping[Place, Any]) -> None:
@@ -219,7 +223,7 @@ class TestThroughLibreOffice:
         sheet.Columns.insertByIndex(2, 1)
         sheet.Rows.insertByIndex(rows.rows["hbm_time"] - 2, 3)
         row, free = rows.rows["step_time"] + 3, max(rows.rows.values()) + 10
-        moved = sheet.getCellRangeByName(f"A{row}:{letter(max(rows.columns.values()) + 1)}{row}")
+        moved = sheet.Rows.getByIndex(row - 1)
         sheet.moveRange(sheet.getCellRangeByName(f"A{free}").CellAddress, moved.RangeAddress)
         opened.save(tmp_path / "moved.xlsx")
         found = reader.model_rows(reader.grids(contents(tmp_path / "moved.xlsx")), "Analysis", rows.rows, {})

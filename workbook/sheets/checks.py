@@ -8,7 +8,7 @@ from pyxl.layout import checks_sheet
 from pyxl.layout.checks_sheet import CheckLine
 from pyxl.layout.header import start
 from pyxl.layout.model_sheet import ModelSheet
-from pyxl.operations import Symbol, failures, least, most, require, total, where
+from pyxl.operations import Symbol, failures, least, most, pick, require, total, where
 from pyxl.plan import Formula, Reference, Sheet
 from workbook.analysis import analysis
 from workbook.stages import STAGES
@@ -56,6 +56,18 @@ def _lines() -> list[CheckLine]:
             ),
         )
     )
+    for title in ("Roofline", "Stages"):
+        shown = Symbol(f"{title}.strategy")
+        lines.append(
+            CheckLine(
+                f"{title} shows a strategy",
+                f"The name in cell B5 of the sheet {title} is one of the Analysis.",
+                require(
+                    pick(shown, Symbol("Analysis.strategy"), Symbol("Analysis.strategy")) == shown,
+                    f"cell B5 of the sheet {title} names no strategy: choose one from its list",
+                ),
+            )
+        )
     executed = total(Symbol("Roofline.total_flops")) * Symbol("Roofline.tensor_parallel_size")
     expected = Symbol("Roofline.microbatch_tokens") * Symbol("Roofline.forward_flops_per_token")
     lines.append(

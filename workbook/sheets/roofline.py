@@ -37,8 +37,8 @@ def sheet(
         y = roofline.range((line, table.columns["attainable"]), (line, table.columns["label_height"]))
         color = OPERATOR_COLORS[number % len(OPERATOR_COLORS)]
         names.append(Series(roofline.address(line, 1), y, x, color, "circle", labelled=True))
-    peak = max(values["linear_ceiling"] for values in study.values.values())
-    decade = math.floor(math.log10(peak))
+    names_top = max(table.references["Roofline.label_height"].value)
+    decade = math.floor(math.log10(study.values[chosen]["bf16_ceiling"]))
     roofline.charts.append(
         Chart(
             "scatter",
@@ -50,7 +50,7 @@ def sheet(
             y_format="0.E+00",
             logarithmic=True,
             x_range=(places["roofline_left_edge"].value, places["roofline_right_edge"].value),
-            y_range=(10.0 ** (decade - 2), 10.0 ** (decade + 2)),
+            y_range=(10.0 ** (decade - 1), 10.0 ** math.ceil(math.log10(names_top))),
             size=(36.0, 18.0),
         )
     )

@@ -24,6 +24,8 @@ HOW_TO_READ = (
 )
 
 USABLE = "usable_step_time"
+FAILED = "failed_checks"
+NONE_FITS = "none fits"
 
 VERDICT = (
     Heading("Bound by", "bound"),
@@ -37,7 +39,7 @@ VERDICT = (
     Heading("Cost of the run", "training_cost"),
     Heading("Memory per device", "device_memory"),
     Heading("Memory capacity", "memory_capacity"),
-    Heading("Failed checks", "failed_checks"),
+    Heading("Failed checks", FAILED),
 )
 
 DETAILS = (
@@ -53,9 +55,9 @@ DETAILS = (
     Heading("Bound by, if scale-out were free", "bound_without_scale_out"),
     Heading("Scale-out bytes per step", "scale_out_bytes"),
     Heading(
-        "Step time, if usable",
+        "Step time, if it fits",
         USABLE,
-        where(Symbol("failed_checks") + where(Symbol("memory_fits") == "yes", 0, 1) == 0, Symbol("step_time"), "none"),
+        where(Symbol("memory_fits") == "yes", Symbol("step_time"), "none"),
     ),
     # An empty text is drawn as 0, which a logarithmic axis cannot show: a free slot holds a value below the axis.
     Heading("For the chart: compute and bubble", "pipeline_time_in_chart", Symbol("pipeline_time"), free=-1),
@@ -63,6 +65,11 @@ DETAILS = (
     Heading("For the chart: capacity", "memory_capacity_in_chart", Symbol("memory_capacity"), "byte", free=1),
 )
 
+HEADLINES = (
+    ("Fastest strategy that fits in memory", "strategy", "text"),
+    ("It is bound by", "bound", "text"),
+    ("Its step takes at least", USABLE, "s"),
+)
 CHART_ROWS = 28
 CHART_SIZE = (19.0, 12.5)
 COLORS = {
@@ -79,14 +86,14 @@ def sheet(study: Study, placed: ModelSheet) -> tuple[Sheet, dict[str, Reference]
     """The first sheet, understood in a minute, and its strategies as a reference for checks."""
     summary = start("Summary", study.title, study.description)
     top = FIRST_ROW + 5
-    places = summary_sheet.lay_out(summary, top, analysis, placed, study.values, VERDICT)
+    places = summary_sheet.lay_out(summary, top, analysis, placed, study.values, VERDICT, FAILED)
     notes = top + placed.slots + 1
     for row, text in enumerate(HOW_TO_READ, start=notes):
         summary.put(row, 1, text, "note")
     charts = notes + len(HOW_TO_READ) + 1
     details = charts + CHART_ROWS
     summary.put(details - 1, 1, "Where the time goes, and what would turn a strategy compute-bound", "headline")
-    places |= summary_sheet.lay_out(summary, details, analysis, placed, study.values, DETAILS)
+    places |= summary_sheet.lay_out(summary, details, analysis, placed, study.values, DETAILS, FAILED)
     summary.highlights.extend(
         summary_sheet.verdict_highlights(
             places, {"bound": "compute", "memory_fits": "yes", "bound_without_scale_out": "compute"}
@@ -140,14 +147,7 @@ def _marks(name: str, place: Reference, color: str) -> Series:
 
 def _headline(sheet: Sheet, places: Mapping[str, Reference]) -> None:
     usable, fastest = Symbol(USABLE), least(Symbol(USABLE))
-    for row, (label, shown, unit) in enumerate(
-        (
-            ("Fastest strategy that fits in memory", Symbol("strategy"), "text"),
-            ("It is bound by", Symbol("bound"), "text"),
-            ("Its step takes at least", usable, "s"),
-        ),
-        start=FIRST_ROW,
-    ):
+    for row, (label, shown, unit) in enumerate(HEADLINES, start=FIRST_ROW):
         sheet.put(row, 1, label, "headline")
-        answer = formula_cell(where(most(usable) > 0, pick(fastest, usable, shown), "none fits"), places)
+        answer = formula_cell(where(most(usable) > 0, pick(fastest, usable, Symbol(shown)), NONE_FITS), places)
         sheet.put(row, 3, answer, "headline", number_format(unit))
