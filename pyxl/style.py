@@ -34,9 +34,11 @@ STYLES: dict[str, Style] = {
     "note": Style("Note or source", color="595959", italic=True),
     "prose": Style("Explanation", wrap=True),
     "input": Style("Input: yours to change", color="0000FF", fill="FFF9DB", border=True, unlocked=True),
-    "look-up": Style("Look-up in another sheet; type over it to override", color="00703C", border=True, unlocked=True),
+    "look-up": Style(
+        "Look-up in another sheet; type over it to override", color="00703C", align="right", border=True, unlocked=True
+    ),
     "constant": Style("Constant: a number of the field, with its source", color="0000FF", fill="F2F2F2", border=True),
-    "calculation": Style("Calculation: a live formula", border=True),
+    "calculation": Style("Calculation: a live formula", align="right", border=True),
     "word": Style("Calculation whose answer is a word", align="center", border=True),
     "result": Style("Headline result: a live formula", fill="E2EFDA", bold=True, border=True),
     "check": Style("Check: OK, or what is wrong", border=True),

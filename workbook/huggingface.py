@@ -5,6 +5,7 @@ transformers takes where the file is silent. What a family does not say is refus
 of the wrong kind or not modelled is an error, never a guess and never 0.
 """
 
+import difflib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -284,6 +285,7 @@ SUPPORTED: Mapping[str, tuple[object, ...]] = {
     "add_cross_attention": (False,),
 }
 EITHER = (False, True)
+EXPERT_FIELDS = {"num_experts", "num_local_experts", "n_routed_experts"}
 
 DEEPSEEK_V3 = Family(
     (latent_attention, no_windows, experts_in_groups),
@@ -364,6 +366,7 @@ def model_fields(config: Mapping[str, object], origin: str) -> Row:
     if family is None:
         problem = f"model_type is {_shown(model_type)}" if "model_type" in config else "model_type is missing"
         raise UserError(f"{origin}: {problem}; supported: {', '.join(FAMILIES)}")
+    _refuse_misspelt(config, family, origin)
     read = Config({**ABSENT, **family.absent, **config}, family.names, origin)
     for name, supported in {**SUPPORTED, **family.supported}.items():
         if name in config:
@@ -377,4 +380,16 @@ def model_fields(config: Mapping[str, object], origin: str) -> Row:
     }
     for part in family.parts:
         row |= part(read)
+    if not row["n_routed_experts"]:
+        for name in EXPERT_FIELDS & config.keys():
+            read.one_of(name, (None, 0, 1))
     return row | dict(family.fixed)
+
+
+def _refuse_misspelt(config: Mapping[str, object], family: Family, origin: str) -> None:
+    """A field that may be absent must not be there under a misspelt name: its default would be a guess."""
+    for name in {**ABSENT, **family.absent}:
+        spelt = family.names.get(name, (name,))
+        if not any(key in config for key in spelt):
+            for close in difflib.get_close_matches(spelt[0], config, cutoff=0.92):
+                raise UserError(f"{origin}: unknown field {close}: did you mean {spelt[0]}?")

@@ -59,7 +59,7 @@ def lay_out(
     """
     sheet.put_row(row, NUMBER, ["Slot", "Strategy", *(heading.title for heading in headings)], "header")
     sheet.heights[row] = 42
-    sheet.widths.update({NUMBER: 6, STRATEGY: 40, **{FIRST + offset: 14 for offset in range(len(headings))}})
+    sheet.widths.update({NUMBER: 13, STRATEGY: 40, **{FIRST + offset: 14 for offset in range(len(headings))}})
     across = _Across(placed, strategies)
     name = item(Symbol("strategy"), Symbol("slot"))
     name_link = where(name == "", "", name)
@@ -68,7 +68,7 @@ def lay_out(
     for slot in range(1, placed.slots + 1):
         line = row + slot
         own = {"slot": Reference(f"$A{line}", slot)}
-        sheet.put(line, NUMBER, slot, "note")
+        sheet.put(line, NUMBER, slot, "word")
         cell = formula_cell(name_link, lambda key, own=own: own.get(key) or across[key])  # type: ignore[misc]
         sheet.put(line, STRATEGY, cell, "result")
         own["own name"] = Reference(f"$B{line}", cell.value)

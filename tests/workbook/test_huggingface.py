@@ -294,3 +294,20 @@ def test_dense_layers_of_qwen3_moe_come_first() -> None:
 def test_every_family_is_covered() -> None:
     covered = {config["model_type"] for config in CONFIGS.values()} | {"mistral", "kimi_k2"}
     assert covered == set(FAMILIES)
+
+
+@pytest.mark.parametrize(
+    ("config", "misspelt", "right"),
+    [
+        (without(LLAMA, "num_key_value_heads"), "num_key_value_head", "num_key_value_heads"),
+        (without(LLAMA, "tie_word_embeddings"), "tie_word_embedding", "tie_word_embeddings"),
+    ],
+)
+def test_a_misspelt_field_is_no_absent_one(config: dict[str, Any], misspelt: str, right: str) -> None:
+    with pytest.raises(UserError, match=f"^config.json: unknown field {misspelt}: did you mean {right}"):
+        model_fields(config | {misspelt: 4}, "config.json")
+
+
+def test_experts_in_a_dense_family_are_refused() -> None:
+    with pytest.raises(UserError, match="num_experts is 8"):
+        model_fields(LLAMA | {"num_experts": 8}, "config.json")

@@ -60,7 +60,7 @@ DETAILS = (
         where(Symbol("memory_fits") == "yes", Symbol("step_time"), "none"),
     ),
     # An empty text is drawn as 0, which a logarithmic axis cannot show: a free slot holds a value below the axis.
-    Heading("For the chart: compute and bubble", "pipeline_time_in_chart", Symbol("pipeline_time"), free=-1),
+    Heading("For the chart: compute and bubble", "pipeline_time_in_chart", Symbol("pipeline_time"), "1", free=-1),
     Heading("For the chart: memory", "device_memory_in_chart", Symbol("device_memory"), "byte", free=1),
     Heading("For the chart: capacity", "memory_capacity_in_chart", Symbol("memory_capacity"), "byte", free=1),
 )
