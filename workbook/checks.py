@@ -8,10 +8,10 @@ analysis.section("Checks")
 
 
 @check("Model is known")
-def check_model(hidden_size, num_hidden_layers, num_attention_heads):
-    """The model is a row of the sheet Models with the sizes that every model has."""
+def check_model(latent_attention, hidden_size, num_hidden_layers, num_attention_heads):
+    """The model is a row of the sheet Models, with an attention kind and the sizes that every model has."""
     return require(
-        least(hidden_size, num_hidden_layers, num_attention_heads) > 0,
+        where(latent_attention >= 0, least(hidden_size, num_hidden_layers, num_attention_heads), 0) > 0,
         "model is no row of the sheet Models, or its row lacks a size",
     )
 
@@ -27,7 +27,6 @@ def check_hardware(memory_capacity, scale_up_domain):
 
 @check("Choices are known")
 def check_choices(
-    latent_attention,
     trains_prediction_layers,
     shards_weights,
     bubble_stage_divisor,
@@ -40,8 +39,7 @@ def check_choices(
 ):
     """Each choice is a row of its table on the sheet Choices."""
     return require(
-        latent_attention
-        + trains_prediction_layers
+        trains_prediction_layers
         + shards_weights
         + bubble_stage_divisor
         + keeps_internals
@@ -107,7 +105,7 @@ def check_layers(num_hidden_layers, num_dense_layers, num_experts_per_tok, n_rou
 def check_run(training_tokens, keys_per_token, device_hour_price):
     """The run has tokens, and a price from 0."""
     return require(
-        where(device_hour_price >= 0, least(training_tokens) * keys_per_token, 0) > 0,
+        where(0 + device_hour_price >= 0, least(training_tokens) * keys_per_token, 0) > 0,
         "training_tokens must be above 0 and device_hour_price a number from 0",
     )
 

@@ -6,8 +6,9 @@ catalogue. So a column copied into the next free slot is a new strategy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice, repeat
 from typing import Any
 
 from pyxl.layout.header import FIRST_ROW, check_highlights
@@ -20,6 +21,7 @@ from pyxl.style import number_format
 KEY, LABEL, UNIT, WORDS, SOURCE, NOTE, FIRST_SLOT = range(1, 8)
 SLOTS = 16
 SPARE_SLOTS = 4
+MARGIN = 8
 HEADER_ROW = FIRST_ROW
 _COLUMN = "\x00"  # stands for the letters of the formula's own column until they are known
 
@@ -48,10 +50,12 @@ class ModelSheet:
         """The address of the name in a slot from 0."""
         return self.sheet.address(HEADER_ROW, FIRST_SLOT + slot)
 
-    def across(self, name: str) -> str:
-        """The range of a quantity over all slots."""
+    def across(self, name: str, values: Iterable[Any]) -> Reference:
+        """A quantity over all slots, and some columns behind them: users delete columns, and overlook the last slot."""
         row = HEADER_ROW if name == "strategy" else self.rows[name]
-        return self.sheet.range((row, FIRST_SLOT), (row, FIRST_SLOT + self.slots - 1))
+        width = self.slots + MARGIN
+        cells = self.sheet.range((row, FIRST_SLOT), (row, FIRST_SLOT + width - 1))
+        return Reference(cells, tuple(islice(chain(values, repeat(None)), width)))
 
 
 def _section_rows(model: Model, constants: str) -> tuple[dict[str, int], dict[str, int]]:

@@ -43,7 +43,12 @@ def lay_out(
     head = parent.head(list(strategies).index(chosen))
     sheet.put(FIRST_ROW + 1, 2, Formula(head, chosen), "input")
     sheet.validations.append(
-        Validation(f"B{FIRST_ROW + 1}", parent.across("strategy"), "Strategy", "A column of the sheet Analysis.")
+        Validation(
+            f"B{FIRST_ROW + 1}",
+            parent.across("strategy", strategies).address,
+            "Strategy",
+            "A column of the sheet Analysis.",
+        )
     )
     places = _imports(sheet, model, Reference(selector, chosen), strategies, parent, catalogue)
     outside = f"{quoted(sheet.title)}!"
@@ -67,11 +72,10 @@ def _imports(
     top, column = FIRST_ROW + 3, len(model.quantities) + 3
     sheet.put_row(top, column, ["Taken from Analysis", "Unit", "Value"], "header")
     sheet.widths.update({column: 40, column + 1: 12, column + 2: 18})
-    padding = (None,) * (parent.slots - len(strategies))
-    names = Reference(parent.across("strategy"), (*strategies, *padding))
+    names = parent.across("strategy", strategies)
     for row, name in enumerate((name for name in model.imports if name not in catalogue), start=top + 1):
         quantity = model.parent[name]
-        values = Reference(parent.across(name), (*(each[name] for each in strategies.values()), *padding))
+        values = parent.across(name, (each[name] for each in strategies.values()))
         key = f"{parent.sheet.title}.{name}"
         look_up = apply(Operation.PICK, Symbol("chosen strategy"), Symbol("strategies"), Symbol(key))
         cell = formula_cell(look_up, {"chosen strategy": chosen, "strategies": names, key: values})

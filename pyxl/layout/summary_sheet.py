@@ -95,8 +95,7 @@ class _Across(dict[str, Reference]):
 
     def __missing__(self, key: str) -> Reference:
         values = self._strategies if key == "strategy" else (each[key] for each in self._strategies.values())
-        padding = (None,) * (self._placed.slots - len(self._strategies))
-        self[key] = Reference(self._placed.across(key), (*values, *padding))
+        self[key] = self._placed.across(key, values)
         return self[key]
 
 

@@ -133,7 +133,9 @@ def test_more_strategies_than_slots_make_more_slots(model: Model) -> None:
     places["share"] = Reference("Constants!$B$2", 0.5)
     placed = model_sheet.lay_out(Sheet("Analysis"), model, many, places, [])
     assert placed.slots == 24
-    assert placed.across("time") == f"Analysis!$G${placed.rows['time']}:$AD${placed.rows['time']}"
+    across, margin = placed.across("time", range(20)), (None,) * model_sheet.MARGIN
+    assert across.address == f"Analysis!$G${placed.rows['time']}:$AL${placed.rows['time']}"
+    assert across.value == (*range(20), None, None, None, None, *margin)
 
 
 def test_a_table_has_room_for_more_rows() -> None:
@@ -153,7 +155,7 @@ def test_the_summary_shows_a_line_per_slot_and_empty_texts_for_free_ones(model: 
     assert places["twice"].value == ("invalid", 2.0, *[""] * 14)
     slots = [sheet.cells[row, 3].content for row in range(5, 21)]
     texts = {re.sub(rf"(\$[AB]){row}\b", r"\1*", slot.text) for row, slot in enumerate(slots, 5)}  # type: ignore[union-attr]
-    time = f"Analysis!$G${placed.rows['time']}:$V${placed.rows['time']}"
+    time = f"Analysis!$G${placed.rows['time']}:$AD${placed.rows['time']}"
     assert len(texts) == 1, texts
     assert f"INDEX({time},$A*)" in texts.pop()
 

@@ -23,11 +23,9 @@ def sheet(study: Study, placed: ModelSheet, places: Mapping[str, Reference]) -> 
 
 def _across(study: Study, placed: ModelSheet) -> dict[str, Reference]:
     """Analysis rows over all slots, keyed "Analysis.quantity", for checks across strategies."""
-    padding = (None,) * (placed.slots - len(study.strategies))
-    return {
-        f"Analysis.{name}": Reference(placed.across(name), (*(v[name] for v in study.values.values()), *padding))
-        for name in (*analysis.series["checks"], "step_time")
-    } | {"Analysis.strategy": Reference(placed.across("strategy"), (*study.strategies, *padding))}
+    names = (*analysis.series["checks"], "step_time")
+    rows = {f"Analysis.{name}": placed.across(name, (v[name] for v in study.values.values())) for name in names}
+    return rows | {"Analysis.strategy": placed.across("strategy", study.strategies)}
 
 
 def _lines() -> list[CheckLine]:
