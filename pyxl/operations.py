@@ -201,7 +201,9 @@ def apply(operation: Operation, *operands: Any) -> Any:
     """Apply `operation` in the way that fits the operands: trace, sweep or compute."""
     if any(isinstance(operand, Expression) for operand in operands):
         return _trace(operation, *operands)
-    rules = _sweep_rules() if any(_is_array(operand) for operand in operands) else _number_rules()
+    # Which entry of a series is asked for decides, not what the series holds: it may be long.
+    deciding = operands[1:] if operation is Operation.ITEM else operands
+    rules = _sweep_rules() if any(_is_array(operand) for operand in deciding) else _number_rules()
     return rules[operation](*operands)
 
 

@@ -34,6 +34,16 @@ STYLES: dict[str, Style] = {
     "note": Style("Note or source", color="595959", italic=True),
     "prose": Style("Explanation", wrap=True),
     "input": Style("Input: yours to change", color="0000FF", fill="FFF9DB", border=True, unlocked=True),
+    "name": Style(
+        "Name of a strategy: yours to change",
+        color="0000FF",
+        fill="FFF9DB",
+        bold=True,
+        wrap=True,
+        align="center",
+        border=True,
+        unlocked=True,
+    ),
     "look-up": Style(
         "Look-up in another sheet; type over it to override", color="00703C", align="right", border=True, unlocked=True
     ),

@@ -125,7 +125,7 @@ def _head(sheet: Sheet, strategies: Mapping[str, Any], slots: int) -> None:
     sheet.put_row(HEADER_ROW, 1, ["Key", "Quantity", "Unit", "Formula in words", "Source", "Note"], "header")
     names = list(strategies)
     for slot in range(slots):
-        sheet.put(HEADER_ROW, FIRST_SLOT + slot, names[slot] if slot < len(names) else None, "header")
+        sheet.put(HEADER_ROW, FIRST_SLOT + slot, names[slot] if slot < len(names) else None, "name")
         sheet.widths[FIRST_SLOT + slot] = 25
     sheet.free_columns = range(FIRST_SLOT + len(names), FIRST_SLOT + slots)
     sheet.heights[HEADER_ROW] = 44
