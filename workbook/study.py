@@ -16,12 +16,13 @@ from typing import Any
 from pyxl.errors import UserError
 from pyxl.naming import check_name, check_text, suggestion
 from pyxl.quantity import Failure, Kind, Quantity
+from pyxl.readings.number import OK
 from workbook import DEFAULT_STUDY, catalogue
 from workbook.analysis import analysis
 from workbook.catalogue import Table
 
 HUGE = 1e18
-SETTABLE = (Kind.INPUT, Kind.LOOKUP, Kind.CONSTANT)
+SETTABLE = (Kind.INPUT, Kind.LOOKUP)
 MAY_BE_NEGATIVE = ("bubble_weight_gradient",)
 MAY_BE_ZERO = (Kind.LOOKUP,)
 
@@ -54,16 +55,11 @@ class Study:
         """Raise `UserError` for the first strategy that cannot be computed or fails a check, naming it and why."""
         for name, values in self.values.items():
             for check in analysis.series["checks"]:
-                if values[check] != "OK":
-                    reason = values[check].reason if isinstance(values[check], Failure) else values[check]
-                    raise UserError(f"{self.origin}: strategy '{name}': {reason}")
+                if values[check] != OK:
+                    raise UserError(f"{self.origin}: strategy '{name}': {values[check]}")
             for key, value in values.items():
                 if isinstance(value, Failure):
                     raise UserError(f"{self.origin}: strategy '{name}': {key} cannot be computed: {value.reason}")
-                if isinstance(value, float) and not math.isfinite(value):
-                    raise UserError(
-                        f"{self.origin}: strategy '{name}': {key} is not a finite number: look for huge inputs"
-                    )
 
 
 def names() -> list[str]:
@@ -82,7 +78,7 @@ def _path(reference: str) -> Path:
 
 
 def _read(path: Path) -> Any:
-    from pydantic import BaseModel, ConfigDict, Field, ValidationError  # slow to load, and computing needs none of it
+    from pydantic import BaseModel, ConfigDict, Field, ValidationError  # slow to load, and the engine does without
 
     class StudyFile(BaseModel):
         model_config = ConfigDict(extra="forbid", strict=True)
@@ -129,11 +125,14 @@ def load(
             tables[table_name] = tables[table_name].joined(found)
             changes[kind] = found.rows[0]["name"]
     changes |= dict(_setting(setting) for setting in settings)
-    constants = {
-        name: checked(analysis[name], value, "--set", tables)
-        for name, value in changes.items()
-        if name in analysis.quantities and analysis[name].kind is Kind.CONSTANT
-    }
+    shared = ((f"{path}: [common]", content.common), ("--set", changes))
+    constants: dict[str, Any] = {}
+    for origin, fields in shared:
+        constants |= {
+            key: checked(analysis[key], value, origin, tables)
+            for key, value in fields.items()
+            if key in analysis.quantities and analysis[key].kind is Kind.CONSTANT
+        }
     strategies: dict[str, dict[str, Any]] = {}
     folded: set[str] = set()
     for name, own in content.strategies.items():
@@ -141,16 +140,13 @@ def load(
         if name.casefold() in folded:
             raise UserError(f"{path}: two strategies are named '{name}' but for case: look-ups cannot tell them apart")
         folded.add(name.casefold())
-        inputs: dict[str, Any] = {}
-        for origin, fields in (
-            (f"{path}: [common]", content.common),
-            (f"{path}: strategy '{name}'", own),
-            ("--set", changes),
-        ):
-            for key, value in fields.items():
-                if key not in constants:
-                    inputs[key] = checked(quantity_named(key, origin, tables), value, origin, tables)
-        strategies[name] = inputs
+        common, changed = ({key: v for key, v in fields.items() if key not in constants} for _, fields in shared)
+        origins = (shared[0][0], f"{path}: strategy '{name}'", shared[1][0])
+        strategies[name] = {
+            key: checked(_settable(key, origin), value, origin, tables)
+            for origin, fields in zip(origins, (common, own, changed), strict=True)
+            for key, value in fields.items()
+        }
     title = ", ".join([content.title, *(f"{name} = {value}" for name, value in changes.items())])
     return Study(title, content.description, reference, strategies, tables, constants)
 
@@ -170,11 +166,13 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def quantity_named(key: str, origin: str, tables: Mapping[str, Table]) -> Quantity:
-    """The quantity that an input file or option may set. Raises `UserError` with close names."""
+def _settable(key: str, origin: str) -> Quantity:
+    """The quantity that a strategy may set. Raises `UserError` with close names."""
     quantity = analysis.quantities.get(key)
     if quantity is not None and quantity.kind in SETTABLE:
         return quantity
+    if quantity is not None and quantity.kind is Kind.CONSTANT:
+        raise UserError(f"{origin}: '{key}' is a constant of all strategies: set it in [common]")
     if quantity is not None:
         raise UserError(
             f"{origin}: '{key}' is computed: change its inputs, {', '.join(sorted(quantity.ingredients)[:4])}"

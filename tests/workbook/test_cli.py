@@ -519,3 +519,14 @@ def test_a_reader_that_has_read_enough() -> None:
         assert ran.stdout.readline() == "{\n"
         ran.stdout.close()
         assert ran.stderr.read() == ""
+
+
+def test_a_constant_is_set_for_all_strategies_or_not_at_all(
+    run: Run, refused: Callable[..., str], tmp_path: Path
+) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text('title = "T"\n[common]\nlogit_bytes = 2\n[strategies."A one"]\nmicro_batch_size = 7.5\n')
+    assert run("build", path, "-o", "a.xlsx")[0] == 0
+    assert run("verify", "a.xlsx", "--with", "formualizer")[0] == 0
+    path.write_text('title = "T"\n[strategies."A one"]\nmicro_batch_size = 7.5\nlogit_bytes = 2\n')
+    assert "'logit_bytes' is a constant of all strategies: set it in [common]" in refused("compute", path)
