@@ -18,8 +18,8 @@ from pyxl.layout.summary_sheet import Heading
 from pyxl.quantity import Failure, Kind, attempt
 from pyxl.readings.number import OK
 from pyxl.rows import RowModel
-from workbook import catalogue
 from workbook.analysis import analysis
+from workbook.file_inputs import Inputs, read_inputs
 from workbook.operators import operators
 from workbook.sheets import summary
 from workbook.stages import stages
@@ -54,79 +54,6 @@ def agree(found: Any, expected: Any) -> bool:
         return found is expected
     scale = max(abs(float(found)), abs(float(expected)))
     return bool(abs(float(found) - float(expected)) <= TOLERANCE * scale)
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What a file says: by strategy its inputs, the tables' columns, and the constants."""
-
-    rows: reader.ModelRows
-    strategies: Mapping[str, Mapping[str, Any]]
-    columns: Mapping[str, tuple[Any, ...]]
-    constants: Mapping[str, Any]
-
-    def values(self) -> dict[str, dict[str, Any]]:
-        """Every quantity of every strategy, computed in Python."""
-        return {
-            name: analysis.compute({**self.constants, **inputs}, self.columns)
-            for name, inputs in self.strategies.items()
-        }
-
-
-def read_inputs(found: Mapping[Place, Any], recalculated: Mapping[Place, Value]) -> Inputs:
-    """The inputs in a workbook's contents. Raises `UserError` where it is not ours or lacks some."""
-    sheets = reader.grids(found)
-    expected = catalogue.table_columns()
-    columns: dict[str, tuple[Any, ...]] = {}
-    for title in ("Hardware", "Models", "Choices"):
-        if title not in sheets:
-            raise UserError(f"this is no solbook workbook: it has no sheet '{title}'")
-        for table, lines in reader.tables(sheets[title], recalculated):
-            for column in ("name", *expected.get(table, {})):
-                columns[f"{table}.{column}"] = tuple(
-                    line.get(column) if column == "name" else _typed(column, line.get(column)) for line in lines
-                )
-    missing = [key for key in analysis.columns if key not in columns]
-    if missing:
-        raise UserError(f"the workbook lacks the catalogue column {missing[0]}")
-    constants = _constants(sheets, recalculated)
-    rows = reader.model_rows(sheets, "Analysis", analysis.quantities, recalculated)
-    strategies = {
-        strategy: {
-            name: _typed(name, reader.value_at(rows.grid, rows.rows[name], rows.columns[strategy], recalculated))
-            for name in rows.rows
-            if _is_input(name, rows.content(name, strategy))
-        }
-        for strategy in rows.columns
-    }
-    return Inputs(rows, strategies, columns, constants)
-
-
-def _typed(name: str, value: Any) -> Any:
-    """A cell's value as the quantity or column needs it: an empty number counts as 0, a text as one is an error."""
-    unit = analysis[name].unit
-    if value is None and unit != "text":
-        return 0
-    if isinstance(value, str) and unit != "text":
-        return Failure("#VALUE!", f"{name} is '{value}': write a number in {unit}")
-    return value
-
-
-def _is_input(name: str, content: Any) -> bool:
-    kind = analysis[name].kind
-    typed_over = content is not None and not isinstance(content, Formula)
-    return kind is Kind.INPUT or (kind is Kind.LOOKUP and typed_over)
-
-
-def _constants(sheets: Mapping[str, reader.Grid], recalculated: Mapping[Place, Value]) -> dict[str, Any]:
-    grid = sheets.get("Constants")
-    if grid is None:
-        raise UserError("this is no solbook workbook: it has no sheet 'Constants'")
-    return {
-        key: _typed(key, reader.value_at(grid, row, 2, recalculated))
-        for row, key in grid.column(1)
-        if key in analysis.quantities and analysis[key].kind is Kind.CONSTANT
-    }
 
 
 def differences(path: Path, evaluator: str) -> tuple[list[Difference], int]:

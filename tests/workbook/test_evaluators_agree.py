@@ -15,6 +15,7 @@ from pyxl.evaluators import Place, contents
 from pyxl.evaluators.libreoffice import Document
 from pyxl.plan import letter
 from workbook import verify
+from workbook.file_inputs import read_inputs
 
 each_evaluator = pytest.mark.parametrize(
     "recalculate",
@@ -164,7 +165,7 @@ class TestInLibreOffice:
         opened.set("Analysis", f"{column}{rows.rows['expert_parallel_size']}", 8)
         held, values = saved(opened, tmp_path / "saved.xlsx")
         assert differing(held, values) == []
-        computed = verify.read_inputs(held, values).values()
+        computed = read_inputs(held, values).values()
         assert list(computed) == [*rows.columns, "DualPipe, 8-way experts"]
         new = computed["DualPipe, 8-way experts"]
         assert new["expert_parallel_size"] == 8

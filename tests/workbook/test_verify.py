@@ -16,6 +16,7 @@ from pyxl.evaluators import Place, contents
 from pyxl.evaluators.libreoffice import Document
 from workbook import verify
 from workbook.cli import main
+from workbook.file_inputs import read_inputs
 from workbook.study import Study
 
 STRATEGY = "PP16 EP64 ZeRO-1 DualPipe"
@@ -207,7 +208,7 @@ def test_an_added_device_is_followed(typed: Any, rows: reader.ModelRows, held: M
     added["Hardware", f"{column}{last + 1}"] = 9e12
     path = typed(added | {rows.place("hardware", STRATEGY): "My chip"})
     assert differences(path) == []
-    assert verify.read_inputs(contents(path), {}).values()[STRATEGY]["hbm_peak"] == 9e12
+    assert read_inputs(contents(path), {}).values()[STRATEGY]["hbm_peak"] == 9e12
 
 
 @pytest.mark.libreoffice
