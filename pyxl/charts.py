@@ -30,6 +30,7 @@ def native(chart: Chart) -> Any:
     built.title = chart.title
     built.title.overlay = False
     built.title.tx.rich.p[0].pPr = ParagraphProperties(defRPr=_text(1400, bold=True))
+    built.roundedCorners = False
     built.width, built.height = chart.size
     built.legend.position = "b"
     built.legend.overlay = False

@@ -75,6 +75,6 @@ def check_text(text: str, what: str) -> str:
 def suggestion(word: str, words: Iterable[str], most: int = 3) -> str:
     """What to say about a name that is none of `words`: "did you mean ...? ", or nothing where none is close."""
     known = {known.casefold(): known for known in words}
-    begun = [name for name in known if name.startswith(word.casefold())]
+    begun = sorted((name for name in known if name.startswith(word.casefold())), key=len)
     close = begun[:most] or difflib.get_close_matches(word.casefold(), known, n=most, cutoff=0.5)
     return f"did you mean {' or '.join(repr(known[name]) for name in close)}? " if close else ""

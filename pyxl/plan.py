@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import ceil
 from typing import Any
 
 from pyxl.operations import Expression
@@ -117,6 +118,9 @@ class Chart:
     size: tuple[float, float] = (30.0, 13.0)
 
 
+WRAPPED, LINE_HEIGHT = "prose", 14.0
+
+
 @dataclass(slots=True)
 class Sheet:
     """One sheet of the plan."""
@@ -152,6 +156,16 @@ class Sheet:
         """Place cells of one style side by side."""
         for offset, content in enumerate(contents):
             self.put(row, column + offset, content, style)
+
+    def fit_height(self, row: int) -> None:
+        """Make a row as high as its wrapped texts need: spreadsheets do not do it for a file that they open."""
+        cells = ((self.cells.get((row, column)), width) for column, width in self.widths.items())
+        texts = [
+            (len(cell.content), width)
+            for cell, width in cells
+            if cell is not None and cell.style == WRAPPED and isinstance(cell.content, str)
+        ]
+        self.heights[row] = LINE_HEIGHT * max([1, *(ceil(length / width) for length, width in texts)])
 
     def address(self, row: int, column: int) -> str:
         """The absolute address of a cell for formulas on any sheet."""

@@ -8,6 +8,7 @@ from copy import copy
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from lxml.etree import SerialisationError  # type: ignore[import-untyped]
@@ -91,6 +92,7 @@ def _write_sheet(worksheet: Any, sheet: Sheet, stamps: _Stamps, *, protect: bool
         first, last = sheet.folded_columns
         worksheet.column_dimensions.group(letter(first), letter(last), outline_level=1, hidden=True)
         worksheet.column_dimensions[letter(last + 1)].collapsed = True
+        worksheet.sheet_format.outlineLevelCol = 1
     worksheet.freeze_panes = sheet.freeze
     worksheet.sheet_view.showGridLines = False
     worksheet.sheet_view.zoomScale = 90
@@ -130,8 +132,8 @@ def _validate(worksheet: Any, sheet: Sheet) -> None:
             validation = DataValidation("decimal", operator="greaterThanOrEqual", formula1=lowest, allow_blank=True)
             validation.error = f"A number from {lowest}, in the base unit that stands beside or above."
         validation.errorTitle = "Not a possible value"
-        validation.promptTitle = rule.prompt_title[:32]
-        validation.prompt = rule.prompt[:250]
+        validation.promptTitle = shorten(rule.prompt_title, 32, placeholder=" ...")
+        validation.prompt = shorten(rule.prompt, 250, placeholder=" ...")
         validation.showErrorMessage = validation.showInputMessage = True
         validation.add(rule.cells)
         worksheet.add_data_validation(validation)

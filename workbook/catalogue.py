@@ -140,16 +140,19 @@ def _number(value: object, place: str) -> int | float:
 
 
 def _model_name(path: Path, config: Mapping[str, object]) -> str:
-    """The first name that a row may have: `_name_or_path`, the file's, or its directory's for a config.json."""
+    """The first name that a row may have: `_name_or_path`, the file's, or its directory's for a config.json; with the
+    model_type behind it where that alone reads as a cell address.
+    """
     own = config.get("_name_or_path")
     candidates = [Path(own).name] if isinstance(own, str) else []
     candidates.append(path.resolve().parent.name if path.stem.lower() == "config" else path.stem)
+    candidates.append(f"{candidates[-1]} {config.get('model_type')}")
     for candidate in candidates[:-1]:
         try:
-            return check_name(candidate, "model", word="model")
+            return check_name(candidate, "model")
         except UserError:
             continue
-    return check_name(candidates[-1], f"model in {path} (rename the file or its directory)", word="model")
+    return check_name(candidates[-1], f"model in {path} (rename the file or its directory)")
 
 
 def _model_table(paths: Iterable[Path]) -> Table:

@@ -87,17 +87,31 @@ def check_bytes(
     )
 
 
-@check("Layers and experts are whole")
-def check_layers(num_hidden_layers, num_dense_layers, num_experts_per_tok, n_routed_experts):
-    """Layers are whole numbers, and a token visits no more experts than there are."""
+@check("Model sizes are whole")
+def check_whole(num_hidden_layers, num_dense_layers, hidden_size, vocab_size, sequence_length, keys_per_token):
+    """Layers, widths and the sequence are whole numbers."""
+    return require(
+        ceil(num_hidden_layers)
+        + ceil(num_dense_layers)
+        + ceil(hidden_size)
+        + ceil(vocab_size)
+        + ceil(sequence_length * keys_per_token)
+        == num_hidden_layers + num_dense_layers + hidden_size + vocab_size + sequence_length * keys_per_token,
+        "num_hidden_layers, num_dense_layers, hidden_size, vocab_size and sequence_length must be whole numbers",
+    )
+
+
+@check("Routing is possible")
+def check_routing(num_experts_per_tok, n_routed_experts, topk_group, n_group):
+    """A token visits no more experts, and no more groups of experts, than there are; groups are equal."""
     return require(
         where(
-            num_experts_per_tok <= n_routed_experts,
-            ceil(num_hidden_layers) + ceil(num_dense_layers) - num_hidden_layers - num_dense_layers,
+            most(num_experts_per_tok - n_routed_experts, topk_group - n_group) <= 0,
+            ceil(n_routed_experts / n_group) - n_routed_experts / n_group,
             1,
         )
         == 0,
-        "num_hidden_layers and num_dense_layers must be whole, num_experts_per_tok at most n_routed_experts",
+        "num_experts_per_tok must be at most n_routed_experts, topk_group at most n_group, n_group a divisor",
     )
 
 
@@ -222,10 +236,10 @@ def check_replicas(data_parallel_size, data_parallel_replicas, expert_data_paral
 
 
 @check("Micro-batches are whole")
-def check_microbatches(num_microbatches):
-    """The batch is a whole number of micro-batches per rank."""
+def check_microbatches(num_microbatches, relative_tolerance):
+    """The batch is a whole number of micro-batches per rank, but for rounding of fractional micro-batch sizes."""
     return require(
-        ceil(num_microbatches) == num_microbatches,
+        ceil(num_microbatches * (1 - relative_tolerance)) - num_microbatches <= relative_tolerance * num_microbatches,
         "micro_batch_size x data parallel size must divide global_batch_size",
     )
 

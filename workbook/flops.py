@@ -197,7 +197,7 @@ def step_tokens(global_batch_size, sequence_length):
     return global_batch_size * sequence_length
 
 
-@quantity("FLOP", "FLOPs per step")
+@quantity("FLOP", "FLOPs per step", number_format='#,##0.0,,,,," PFLOP"')
 def step_flops(step_tokens, training_flops_per_token):
     """Model FLOPs of one optimizer step over the whole cluster."""
     return step_tokens * training_flops_per_token

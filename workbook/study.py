@@ -147,8 +147,11 @@ def load(
             for origin, fields in zip(origins, (common, own, changed), strict=True)
             for key, value in fields.items()
         }
-    title = ", ".join([content.title, *(f"{name} = {value}" for name, value in changes.items())])
-    return Study(title, content.description, reference, strategies, tables, constants)
+    title, description = content.title, content.description
+    if changes:  # what the study says of itself may no longer hold
+        listed = ", ".join(f"{name} = {value}" for name, value in changes.items())
+        title, description = f"{path.stem} with {listed}", f"Changed from the study: {title}"
+    return Study(title, description, reference, strategies, tables, constants)
 
 
 def _setting(text: str) -> tuple[str, Any]:

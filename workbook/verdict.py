@@ -99,12 +99,57 @@ def spare_scale_out_bytes(hidden_scale_out_bytes, token_scale_out_bytes):
 
 @quantity("token", "Break-even tokens per device", number_format=NONE_IF_ZERO)
 def break_even_tokens_per_device(spare_scale_out_bytes, tokens_per_device, data_parallel_scale_out_bytes):
-    """Tokens per device and step at which scale-out takes exactly as long as compute and bubble: more make the
-    strategy compute-bound. The batch and the micro-batch grow together, the number of micro-batches stays. None
-    where activations alone keep the NIC busier than compute.
+    """Tokens per device and step at which scale-out takes exactly as long as compute and bubble: with more, compute
+    takes longer. The batch and the micro-batch grow together, the number of micro-batches stays. None where
+    activations alone keep the NIC busier than compute. What binds there is said below.
     """
     return where(
         spare_scale_out_bytes > 0, tokens_per_device * data_parallel_scale_out_bytes / spare_scale_out_bytes, 0
+    )
+
+
+@quantity("1", "Break-even tokens / tokens", number_format="0.###")
+def tokens_at_break_even(break_even_tokens_per_device, tokens_per_device):
+    """How many times as many tokens a device has at break-even; 0 for none."""
+    return break_even_tokens_per_device / tokens_per_device
+
+
+@quantity("s", "HBM at break-even tokens")
+def hbm_time_at_break_even_tokens(
+    weight_hbm_bytes, gradient_hbm_bytes, optimizer_hbm_bytes, activation_hbm_bytes, tokens_at_break_even, hbm_ceiling
+):
+    """Weights, gradients and states move as before, activations grow with the tokens."""
+    return (
+        weight_hbm_bytes + gradient_hbm_bytes + optimizer_hbm_bytes + activation_hbm_bytes * tokens_at_break_even
+    ) / hbm_ceiling
+
+
+@quantity("s", "Scale-up at break-even tokens")
+def scale_up_time_at_break_even_tokens(
+    data_parallel_scale_up_bytes, scale_up_bytes, tokens_at_break_even, scale_up_ceiling
+):
+    """Weights and gradients are sent as before, activations grow with the tokens."""
+    return (
+        data_parallel_scale_up_bytes + (scale_up_bytes - data_parallel_scale_up_bytes) * tokens_at_break_even
+    ) / scale_up_ceiling
+
+
+@quantity("text", "Bound by, from break-even tokens")
+def bound_at_break_even_tokens(
+    tokens_at_break_even, hbm_time_at_break_even_tokens, scale_up_time_at_break_even_tokens, pipeline_time
+):
+    """What binds with slightly more than the break-even tokens: another word than compute means that there it still
+    does not turn compute-bound.
+    """
+    return where(
+        tokens_at_break_even > 0,
+        where(
+            most(hbm_time_at_break_even_tokens, scale_up_time_at_break_even_tokens)
+            > pipeline_time * tokens_at_break_even,
+            where(hbm_time_at_break_even_tokens > scale_up_time_at_break_even_tokens, "HBM", "scale-up"),
+            "compute",
+        ),
+        "none",
     )
 
 
@@ -228,10 +273,62 @@ def break_even_nodes_exist(nodes_over_break_even, break_even_shard_groups):
 
 @quantity("1", "Break-even nodes", number_format=NONE_IF_ZERO)
 def break_even_nodes(break_even_nodes_exist, nodes, nodes_over_break_even):
-    """Nodes at which scale-out takes exactly as long as compute and bubble, the batch and the number of micro-batches
-    unchanged: fewer make the strategy compute-bound, more make it wait for the network. None where no number does.
+    """Nodes at which scale-out takes exactly as long as compute and bubble: with fewer, compute takes longer. The batch
+    and the number of micro-batches stay, so the micro-batch shrinks as nodes are added and need not be whole. None
+    where no number does. What binds there is said below.
     """
     return where(break_even_nodes_exist == 1, nodes / nodes_over_break_even, 0)
+
+
+@quantity("s", "HBM at break-even nodes")
+def hbm_time_at_break_even_nodes(
+    weight_hbm_bytes,
+    gradient_hbm_bytes,
+    optimizer_hbm_bytes,
+    shards_optimizer,
+    activation_hbm_bytes,
+    nodes_over_break_even,
+    hbm_ceiling,
+):
+    """Weights and gradients move as before; activations, and states where they are sharded, shrink with more nodes."""
+    return (
+        weight_hbm_bytes
+        + gradient_hbm_bytes
+        + optimizer_hbm_bytes * where(shards_optimizer == 1, nodes_over_break_even, 1)
+        + activation_hbm_bytes * nodes_over_break_even
+    ) / hbm_ceiling
+
+
+@quantity("s", "Scale-up at break-even nodes")
+def scale_up_time_at_break_even_nodes(
+    data_parallel_scale_up_bytes, enters_node_once, scale_up_bytes, nodes_over_break_even, scale_up_ceiling
+):
+    """Activations shrink with more nodes, and in the flat model so does the part of weights that the own node has."""
+    return (
+        data_parallel_scale_up_bytes * where(enters_node_once == 1, 1, nodes_over_break_even)
+        + (scale_up_bytes - data_parallel_scale_up_bytes) * nodes_over_break_even
+    ) / scale_up_ceiling
+
+
+@quantity("text", "Bound by, from break-even nodes")
+def bound_at_break_even_nodes(
+    break_even_nodes_exist,
+    hbm_time_at_break_even_nodes,
+    scale_up_time_at_break_even_nodes,
+    pipeline_time,
+    nodes_over_break_even,
+):
+    """What binds with slightly fewer than the break-even nodes."""
+    return where(
+        break_even_nodes_exist == 1,
+        where(
+            most(hbm_time_at_break_even_nodes, scale_up_time_at_break_even_nodes)
+            > pipeline_time * nodes_over_break_even,
+            where(hbm_time_at_break_even_nodes > scale_up_time_at_break_even_nodes, "HBM", "scale-up"),
+            "compute",
+        ),
+        "none",
+    )
 
 
 @quantity("text", "Bound by, if scale-out were free")

@@ -60,7 +60,10 @@ def differences(path: Path, evaluator: str) -> tuple[list[Difference], int]:
     """Where a file and the Python engine differ, and how many values were compared."""
     found = contents(path)
     recalculated = EVALUATORS[evaluator](path)
-    compared = [*compare(found, recalculated), *_stored(path, found, recalculated)]
+    try:
+        compared = [*compare(found, recalculated), *_stored(path, found, recalculated)]
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
     return [difference for difference, equal in compared if not equal], len(compared)
 
 

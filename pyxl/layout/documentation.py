@@ -56,8 +56,9 @@ def lay_out_sources(sheet: Sheet, uses: Iterable[tuple[str, str]]) -> None:
     sheet.widths.update({1: 110, 2: 110})
     sheet.freeze = f"A{FIRST_ROW + 2}"
     for line, source in enumerate(sorted(grouped, key=str.casefold), start=FIRST_ROW + 2):
-        sheet.put(line, 1, source, "text")
-        sheet.put(line, 2, ", ".join(dict.fromkeys(grouped[source])), "note")
+        sheet.put(line, 1, source, "prose")
+        sheet.put(line, 2, ", ".join(dict.fromkeys(grouped[source])), "prose")
+        sheet.fit_height(line)
 
 
 def lay_out_prose(sheet: Sheet, row: int, paragraphs: Sequence[tuple[str, str]]) -> int:
@@ -65,6 +66,6 @@ def lay_out_prose(sheet: Sheet, row: int, paragraphs: Sequence[tuple[str, str]])
     for heading, text in paragraphs:
         sheet.put(row, 1, heading, "label")
         sheet.put(row, 2, text, "prose")
-        sheet.heights[row] = 15 * max(1, -(-len(text) // 125))
+        sheet.fit_height(row)
         row += 1
     return row

@@ -104,7 +104,7 @@ def _table(
         sheet.put(top + 1, columns[quantity.name], quantity.unit, "note")
         sheet.widths[columns[quantity.name]] = 15
     sheet.heights[top] = 32
-    sheet.widths[1] = 26
+    sheet.widths.update({1: 26, 2: 32})
     for offset, (row, values) in enumerate(zip(model.rows, rows, strict=True)):
         line = top + 2 + offset
         own = {name: Reference(f"${letter(columns[name])}{line}", values[name]) for name in columns}

@@ -110,11 +110,11 @@ def _in_slot(expression: Expression) -> Expression:
 
 
 def verdict_highlights(places: Mapping[str, Reference], good: Mapping[str, str]) -> list[Highlight]:
-    """Green where a column shows its good word, red where it shows another."""
+    """Green where a column shows its good word, red where it shows another; "none" is neither."""
     rules: list[Highlight] = []
     for key, word in good.items():
         cells = places[key].address.rpartition("!")[2].replace("$", "")
         first = cells.partition(":")[0]
         rules.append(Highlight(cells, f'{first}="{word}"', "good"))
-        rules.append(Highlight(cells, f'AND({first}<>"{word}",{first}<>"")', "bad"))
+        rules.append(Highlight(cells, f'AND({first}<>"{word}",{first}<>"",{first}<>"none")', "bad"))
     return rules

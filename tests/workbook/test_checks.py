@@ -21,7 +21,8 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
     "check_hardware": ({"memory_capacity": 0}, "hardware is no row of the sheet Hardware, or its row lacks"),
     "check_choices": ({"keeps_internals": "some"}, "is no row of its table in Choices"),
     "check_bytes": ({"combine_bytes": 0}, "every byte width of the precision recipe must be above 0"),
-    "check_layers": ({"num_experts_per_tok": 300}, "num_experts_per_tok at most n_routed_experts"),
+    "check_whole": ({"vocab_size": 129280.5}, "hidden_size, vocab_size and sequence_length must be whole numbers"),
+    "check_routing": ({"topk_group": 99}, "topk_group at most n_group"),
     "check_run": ({"training_tokens": 0}, "training_tokens must be above 0"),
     "check_sizes": ({"vocab_size": 0}, "must be above 0"),
     "check_heads": (

@@ -35,7 +35,12 @@ def line(opened: Document, strategy: str) -> list[Any]:
         ("tensor_parallel_size", "x", "every degree of parallelism must be a whole number from 1"),
         ("scale_out_measured", "40 GB/s", "scale-out bandwidth is unknown"),
         ("device_hour_price", "free", "training_tokens must be above 0 and device_hour_price a number from 0"),
-        ("num_experts_per_tok", 300, "num_experts_per_tok at most n_routed_experts"),
+        ("num_experts_per_tok", 300, "num_experts_per_tok must be at most n_routed_experts"),
+        (
+            "hidden_size",
+            7168.5,
+            "num_hidden_layers, num_dense_layers, hidden_size, vocab_size and sequence_length must",
+        ),
     ],
 )
 def test_an_impossible_input_is_a_failed_check_in_words(

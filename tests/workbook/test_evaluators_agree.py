@@ -103,7 +103,7 @@ def test_as_shipped(recalculate: Any, held: dict[Place, Any], rows: reader.Model
     assert [difference for difference, equal in compared if not equal] == []
     on_analysis = [difference for difference, _ in compared if difference.sheet == "Analysis" and difference.strategy]
     assert {(each.quantity, each.strategy) for each in on_analysis} == set(itertools.product(rows.rows, rows.columns))
-    assert failed_checks(recalculated, rows) == [0.0] * 11
+    assert failed_checks(recalculated, rows) == [0.0] * len(rows.columns)
 
 
 @each_evaluator
@@ -117,7 +117,7 @@ def test_with_other_inputs(recalculate: Any, name: str, held: dict[Place, Any], 
     }
     recalculated = recalculate(edits)
     assert differing(held | edits, recalculated) == []
-    assert failed_checks(recalculated, rows) == [0.0] * 11
+    assert failed_checks(recalculated, rows) == [0.0] * len(rows.columns)
     # Compared with what was typed in, not with what the file held before.
     assert differing(held, recalculated) != []
 

@@ -206,3 +206,18 @@ def test_days_and_cost_follow_from_the_step(strategy: str) -> None:
     assert ours["training_cost"] == pytest.approx(2 * 2048 * 24 * ours["training_days"])
     assert ours["device_hours_per_trillion_tokens"] * 14.8 == pytest.approx(ours["training_device_hours"])
     assert ours["model_flops_per_second"] == pytest.approx(ours["model_flops_utilization"] * ours["bf16_peak"])
+
+
+@pytest.mark.parametrize("name", SHIPPED.strategies)
+def test_what_binds_at_break_even_is_what_binds_there(name: str) -> None:
+    """With a little more tokens per device, or on a few nodes fewer, than at break-even; micro-batches stay."""
+    ours = SHIPPED.values[name]
+    more_tokens = ours["tokens_at_break_even"] * 1.0001
+    fewer_nodes = ours["nodes_over_break_even"] * ours["break_even_nodes_exist"] * 1.0001
+    for quantity, times, changed in (
+        ("bound_at_break_even_tokens", more_tokens, {"global_batch_size": ours["global_batch_size"] * more_tokens}),
+        ("bound_at_break_even_nodes", fewer_nodes, {"devices": ours["devices"] / (fewer_nodes or 1)}),
+    ):
+        scaled = changed | {"micro_batch_size": ours["micro_batch_size"] * times}
+        bound = analysis.compute({**SHIPPED.strategies[name], **scaled}, SHIPPED.columns)["bound"] if times else "none"
+        assert ours[quantity] == bound, quantity

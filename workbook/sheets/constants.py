@@ -17,7 +17,7 @@ def sheet(study: Study) -> tuple[dict[str, Reference], Sheet]:
     )
     top = FIRST_ROW + 1
     constants.put_row(top, 1, ["Key", "Value", "Unit", "Constant", "Reason", "Source"], "header")
-    constants.widths.update({1: 36, 2: 22, 3: 14, 4: 44, 5: 110, 6: 90})
+    constants.widths.update({1: 36, 2: 22, 3: 14, 4: 44, 5: 100, 6: 80})
     places = {}
     quantities = (q for q in analysis.quantities.values() if q.kind is Kind.CONSTANT)
     for row, quantity in enumerate(quantities, start=top + 1):
@@ -26,7 +26,8 @@ def sheet(study: Study) -> tuple[dict[str, Reference], Sheet]:
         constants.put(row, 2, value, "constant", number_format(quantity.unit) if quantity.unit == "token" else None)
         constants.put(row, 3, quantity.unit, "note")
         constants.put(row, 4, quantity.label, "label")
-        constants.put(row, 5, quantity.note, "note")
-        constants.put(row, 6, quantity.source, "note")
+        constants.put(row, 5, quantity.note, "prose")
+        constants.put(row, 6, quantity.source, "prose")
+        constants.fit_height(row)
         places[quantity.name] = Reference(constants.address(row, 2), value)
     return places, constants

@@ -50,10 +50,11 @@ DETAILS = (
     Heading("Scale-out (InfiniBand)", "scale_out_time"),
     Heading("Compute and bubble", "pipeline_time"),
     Heading("Break-even scale-out bandwidth", "break_even_scale_out_bandwidth"),
+    Heading("Bound by above it", "bound_without_scale_out"),
     Heading("Break-even tokens per device", "break_even_tokens_per_device"),
+    Heading("Bound by with more", "bound_at_break_even_tokens"),
     Heading("Break-even nodes", "break_even_nodes"),
-    Heading("Bound by, if scale-out were free", "bound_without_scale_out"),
-    Heading("Scale-out bytes per step", "scale_out_bytes"),
+    Heading("Bound by with fewer", "bound_at_break_even_nodes"),
     Heading(
         "Step time, if it fits",
         USABLE,
@@ -65,6 +66,7 @@ DETAILS = (
     Heading("For the chart: capacity", "memory_capacity_in_chart", Symbol("memory_capacity"), "byte", free=1),
 )
 
+BOUND_AT_BREAK_EVEN = ("bound_without_scale_out", "bound_at_break_even_tokens", "bound_at_break_even_nodes")
 HEADLINES = (
     ("Fastest strategy that fits in memory", "strategy", "text"),
     ("It is bound by", "bound", "text"),
@@ -96,7 +98,7 @@ def sheet(study: Study, placed: ModelSheet) -> tuple[Sheet, dict[str, Reference]
     places |= summary_sheet.lay_out(summary, details, analysis, placed, study.values, DETAILS, FAILED)
     summary.highlights.extend(
         summary_sheet.verdict_highlights(
-            places, {"bound": "compute", "memory_fits": "yes", "bound_without_scale_out": "compute"}
+            places, {"bound": "compute", "memory_fits": "yes", **dict.fromkeys(BOUND_AT_BREAK_EVEN, "compute")}
         )
     )
     _headline(summary, places)
