@@ -100,7 +100,7 @@ def spare_scale_out_bytes(hidden_scale_out_bytes, token_scale_out_bytes):
 @quantity("token", "Break-even tokens per device", number_format=NONE_IF_ZERO)
 def break_even_tokens_per_device(spare_scale_out_bytes, tokens_per_device, data_parallel_scale_out_bytes):
     """Tokens per device and step at which scale-out takes exactly as long as compute and bubble: with more, compute
-    takes longer. The batch and the micro-batch grow together, the number of micro-batches stays. None where
+    takes longer. The batch and the micro-batch grow together, the number of micro-batches stays. None (0) where
     activations alone keep the NIC busier than compute. What binds there is said below.
     """
     return where(
@@ -275,7 +275,7 @@ def break_even_nodes_exist(nodes_over_break_even, break_even_shard_groups):
 def break_even_nodes(break_even_nodes_exist, nodes, nodes_over_break_even):
     """Nodes at which scale-out takes exactly as long as compute and bubble: with fewer, compute takes longer. The batch
     and the number of micro-batches stay, so the micro-batch shrinks as nodes are added and need not be whole. None
-    where no number does. What binds there is said below.
+    (0) where no number does. What binds there is said below.
     """
     return where(break_even_nodes_exist == 1, nodes / nodes_over_break_even, 0)
 
