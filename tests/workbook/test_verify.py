@@ -86,8 +86,9 @@ def test_as_shipped_all_agrees(verified: Verified, shipped: Path) -> None:
     assert re.fullmatch(r".*shipped.xlsx: all [\d,]+ values agree, recalculated with formualizer\n", output)
 
 
+@pytest.mark.parametrize("planted_value", [b"<v>1</v>", b"<v></v>", b""], ids=["wrong", "empty", "removed"])
 def test_a_planted_stored_value_is_found(
-    verified: Verified, shipped: Path, rows: reader.ModelRows, tmp_path: Path
+    verified: Verified, shipped: Path, rows: reader.ModelRows, tmp_path: Path, planted_value: bytes
 ) -> None:
     cell = rows.place("step_time", STRATEGY)[1]
     planted = tmp_path / "planted.xlsx"
@@ -95,13 +96,14 @@ def test_a_planted_stored_value_is_found(
         for part in source.namelist():
             data = source.read(part)
             if part == "xl/worksheets/sheet2.xml":
-                data, count = re.subn(rb'(<c r="%s"[^>]*><f>[^<]*</f><v>)[^<]*' % cell.encode(), rb"\g<1>1", data)
+                pattern = rb'(<c r="%s"[^>]*><f>[^<]*</f>)<v>[^<]*</v>' % cell.encode()
+                data, count = re.subn(pattern, rb"\g<1>" + planted_value, data)
                 assert count == 1
             target.writestr(part, data)
     code, output, _ = verified(planted)
     assert code == 1
     assert f"Analysis!{cell}" in output
-    assert "the stored value is stale" in output
+    assert "the stored value is missing or stale" in output
     assert "1 of" in output
 
 
