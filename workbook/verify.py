@@ -136,7 +136,8 @@ def _rows(
     """The table of a row model, of the strategy that its sheet shows."""
     model = ROW_SHEETS[grid.title]
     lines = {content: row for row, content in grid.column(1)}
-    chosen = _right_of(grid, "Strategy", recalculated)
+    place = next(_beside(grid, "Strategy"), None)
+    chosen: Any = recalculated.get(grid.place(*place), grid.cells[place]) if place else None
     head = lines.get(next(iter(model.sections())))
     if chosen not in values or head is None:
         yield Difference(grid.title, "", str(chosen), "Strategy", chosen, "a strategy", "no such strategy"), False
@@ -144,11 +145,10 @@ def _rows(
     columns = {content: column for column, content in grid.row(head)}
     for row, computed in zip(model.rows, model.compute_rows(values[chosen]), strict=True):
         for name, quantity in model.quantities.items():
-            place = lines.get(row.name), columns.get(quantity.label)
             given = quantity.kind is Kind.INPUT and not isinstance(computed[name], Failure)
             yield _cell(
                 grid,
-                place,
+                (lines.get(row.name), columns.get(quantity.label)),
                 recalculated,
                 strategy=row.name,
                 quantity=name,
@@ -198,7 +198,7 @@ def _checks(
         fine = all(computed[name] == OK for computed in values.values())
         place = lines.get(analysis[name].label), 2
         difference, equal = _cell(grid, place, recalculated, strategy="all", quantity=name, expected=OK)
-        yield replace(difference, expected=OK if fine else "not OK"), equal if fine else difference.found != OK
+        yield replace(difference, expected=OK if fine else NOT_OK), equal if fine else difference.found != OK
 
 
 def _headline(
@@ -214,9 +214,8 @@ def _headline(
         expected: Any = summary.NONE_FITS
         if fastest is not None:
             expected = {"strategy": fastest, summary.USABLE: times[fastest]}.get(shown) or values[fastest][shown]
-        row = next((row for row, content in grid.column(1) if content == label), None)
-        column = grid.row(row)[1][0] if row is not None and len(grid.row(row)) > 1 else None
-        yield _cell(grid, (row, column), recalculated, strategy="", quantity=label, expected=expected)
+        place = next(_beside(grid, label), (None, None))
+        yield _cell(grid, place, recalculated, strategy="", quantity=label, expected=expected)
 
 
 def _master_checks(
@@ -233,13 +232,10 @@ def _master_checks(
             sheet, cell = checks.place(*place)
             yield Difference(sheet, cell, "", "check", content, "a formula", TYPED_OVER), False
     for grid in sheets.values():
-        for row, content in grid.column(1):
-            if content == "Master check" and len(grid.row(row)) > 1:
-                expected = OK if fine else NOT_OK
-                difference, _ = _cell(
-                    grid, (row, grid.row(row)[1][0]), recalculated, strategy="", quantity=content, expected=expected
-                )
-                yield difference, (difference.found == OK) == fine and difference.why != TYPED_OVER
+        for place in _beside(grid, "Master check"):
+            expected = OK if fine else NOT_OK
+            difference, _ = _cell(grid, place, recalculated, strategy="", quantity="Master check", expected=expected)
+            yield difference, (difference.found == OK) == fine and difference.why != TYPED_OVER
 
 
 def _errors(
@@ -254,11 +250,11 @@ def _errors(
                 yield Difference(sheet, cell, "", "", value, "a value", "the formula leads nowhere"), False
 
 
-def _right_of(grid: reader.Grid, label: str, recalculated: Mapping[Place, Value]) -> Any:
+def _beside(grid: reader.Grid, label: str) -> Iterator[tuple[int, int]]:
+    """The place of the next content to the right of each label in the first column."""
     for row, content in grid.column(1):
         if content == label and len(found := grid.row(row)) > 1:
-            return recalculated.get(grid.place(row, found[1][0]), found[1][1])
-    return None
+            yield row, found[1][0]
 
 
 def _cell(

@@ -145,15 +145,15 @@ def _describe(sheet: Sheet, row: int, quantity: Quantity) -> None:
     sheet.put(row, NOTE, quantity.note, "note")
 
 
-def _across(row: int, slots: int) -> str:
-    return f"{letter(FIRST_SLOT)}{row}:{letter(FIRST_SLOT + slots - 1)}{row}"
+def _slot_cells(first: int, last: int, slots: int) -> str:
+    return f"{letter(FIRST_SLOT)}{first}:{letter(FIRST_SLOT + slots - 1)}{last}"
 
 
 def _validate(sheet: Sheet, row: int, quantity: Quantity, catalogue: Mapping[str, Reference], slots: int) -> None:
     if quantity.kind is not Kind.INPUT:
         return
     allowed = catalogue[f"{quantity.choices}.name"].address if quantity.choices else ""
-    sheet.validations.append(Validation(_across(row, slots), allowed, quantity.label, quantity.note))
+    sheet.validations.append(Validation(_slot_cells(row, row, slots), allowed, quantity.label, quantity.note))
 
 
 def _highlight(sheet: Sheet, model: Model, rows: Mapping[str, int], slots: int) -> None:
@@ -168,10 +168,10 @@ def _highlight(sheet: Sheet, model: Model, rows: Mapping[str, int], slots: int) 
     for kind, style in styles.items():
         for first, last in _runs(kinds.get(kind, [])):
             cell = f"{letter(FIRST_SLOT)}{first}"
-            area = f"{cell}:{letter(FIRST_SLOT + slots - 1)}{last}"
-            sheet.highlights.append(Highlight(area, f'AND(NOT(_xlfn.ISFORMULA({cell})),{cell}<>"")', style))
+            typed_over = f'AND(NOT(_xlfn.ISFORMULA({cell})),{cell}<>"")'
+            sheet.highlights.append(Highlight(_slot_cells(first, last, slots), typed_over, style))
     for first, last in _runs(kinds.get(Kind.CHECK, [])):
-        sheet.highlights.extend(check_highlights(f"{letter(FIRST_SLOT)}{first}:{letter(FIRST_SLOT + slots - 1)}{last}"))
+        sheet.highlights.extend(check_highlights(_slot_cells(first, last, slots)))
 
 
 def _runs(rows: Sequence[int]) -> list[tuple[int, int]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyxl.layout.model_sheet import ModelSheet
 from pyxl.operations import Apply, Expression, Symbol, item, where
-from pyxl.plan import Highlight, Reference, Sheet, formula_cell
+from pyxl.plan import Highlight, Reference, Sheet, formula_cell, letter
 from pyxl.quantity import Model
 from pyxl.style import number_format
 
@@ -67,14 +68,15 @@ def lay_out(
     columns: dict[str, list[Any]] = {"strategy": [], **{heading.quantity: [] for heading in headings}}
     for slot in range(1, placed.slots + 1):
         line = row + slot
-        own = {"slot": Reference(f"$A{line}", slot)}
+        own = {"slot": Reference(f"${letter(NUMBER)}{line}", slot)}
+        place = partial(_place, own, across)
         sheet.put(line, NUMBER, slot, "word")
-        cell = formula_cell(name_link, lambda key, own=own: own.get(key) or across[key])  # type: ignore[misc]
+        cell = formula_cell(name_link, place)
         sheet.put(line, STRATEGY, cell, "result")
-        own["own name"] = Reference(f"$B{line}", cell.value)
+        own["own name"] = Reference(f"${letter(STRATEGY)}{line}", cell.value)
         columns["strategy"].append(cell.value)
         for column, (heading, link) in enumerate(zip(headings, links, strict=True), start=FIRST):
-            cell = formula_cell(link, lambda key, own=own: own.get(key) or across[key])  # type: ignore[misc]
+            cell = formula_cell(link, place)
             quantity = model.quantities.get(heading.quantity)
             shown = number_format(quantity.unit, quantity.number_format) if quantity else number_format(heading.unit)
             sheet.put(line, column, cell, "word" if quantity and quantity.unit == "text" else "calculation", shown)
@@ -97,6 +99,11 @@ class _Across(dict[str, Reference]):
         values = self._strategies if key == "strategy" else (each[key] for each in self._strategies.values())
         self[key] = self._placed.across(key, values)
         return self[key]
+
+
+def _place(own: Mapping[str, Reference], across: _Across, key: str) -> Reference:
+    """A name's cell in the line itself, or its row over all slots."""
+    return own.get(key) or across[key]
 
 
 def _in_slot(expression: Expression) -> Expression:
