@@ -12,6 +12,8 @@ from workbook import choices as _choices  # noqa: F401
 from workbook import parameters as _parameters  # noqa: F401
 from workbook import flops as _flops  # noqa: F401
 from workbook import parallelism as _parallelism  # noqa: F401
+from workbook import placement as _placement  # noqa: F401
+from workbook import activations as _activations  # noqa: F401
 from workbook import memory as _memory  # noqa: F401
 from workbook import traffic as _traffic  # noqa: F401
 from workbook import times as _times  # noqa: F401

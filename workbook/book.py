@@ -39,5 +39,5 @@ def plan(study: Study, *, protect: bool = False) -> Plan:
 
 def _chosen(study: Study) -> str:
     """The strategy that Roofline and Stages open with: the fastest that fits, else the first."""
-    fitting = {name: v["step_time"] for name, v in study.values.items() if v["memory_fits"] == "yes"}
+    fitting = {name: v["step_time_lower_bound"] for name, v in study.values.items() if v["memory_fits"] == "yes"}
     return min(fitting, key=fitting.__getitem__) if fitting else next(iter(study.strategies))

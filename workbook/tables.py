@@ -19,12 +19,12 @@ LONGEST_TABLE = 60
 WIDEST = 400
 NARROW = 160
 SHOWN = (
-    ("Bound by", "bound", ""), ("Fits", "memory_fits", ""), ("Step s", "step_time", ".3f"),
+    ("Bound by", "bound", ""), ("Fits", "memory_fits", ""), ("Step s", "step_time_lower_bound", ".3f"),
     ("Compute s", "compute_time", ".3f"), ("Bubble s", "bubble_time", ".3f"), ("HBM s", "hbm_time", ".3f"),
     ("Scale-up s", "scale_up_time", ".3f"), ("Scale-out s", "scale_out_time", ".3f"),
     ("MFU", "model_flops_utilization", ".1%"), ("Memory", "device_memory", "GB"), ("Days", "training_days", ",.1f"),
 )  # fmt: skip
-ESSENTIAL = ("bound", "memory_fits", "step_time", "model_flops_utilization")
+ESSENTIAL = ("bound", "memory_fits", "step_time_lower_bound", "model_flops_utilization")
 SCALES = {"FLOP/s": (1e12, "TFLOP/s"), "byte/s": (1e9, "GB/s"), "byte": (2.0**30, "GiB")}
 
 

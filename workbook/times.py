@@ -149,14 +149,14 @@ def network_time(scale_up_time, scale_out_time):
     return most(scale_up_time, scale_out_time)
 
 
-@quantity("s", "Step time, perfect overlap")
-def step_time(pipeline_time, hbm_time, network_time):
+@quantity("s", "Step time, lower bound")
+def step_time_lower_bound(pipeline_time, hbm_time, network_time):
     """The speed of light: every resource works at its ceiling and all overlap, so the busiest one sets the time."""
     return most(pipeline_time, hbm_time, network_time)
 
 
-@quantity("s", "Step time, no overlap")
-def step_time_without_overlap(pipeline_time, hbm_time, scale_up_time, scale_out_time):
+@quantity("s", "Step time, upper bound")
+def step_time_upper_bound(pipeline_time, hbm_time, scale_up_time, scale_out_time):
     """The other extreme: one resource after the other."""
     return pipeline_time + hbm_time + scale_up_time + scale_out_time
 

@@ -15,32 +15,32 @@ def communication_compute_ratio(network_time, pipeline_time):
 
 
 @quantity("1", "Model FLOPs utilization (MFU)", number_format=PERCENT)
-def model_flops_utilization(step_flops, world_size, bf16_peak, step_time):
+def model_flops_utilization(step_flops, world_size, bf16_peak, step_time_lower_bound):
     """Model FLOPs of the step (causal, no recomputation) over what the BF16 datasheet peak would do in the step time.
 
     Source: Chowdhery et al. 2022, arXiv 2204.02311, appendix B; DeepSeek's own figures, arXiv 2505.09343, Table 4
     """
-    return step_flops / (world_size * bf16_peak * step_time)
+    return step_flops / (world_size * bf16_peak * step_time_lower_bound)
 
 
 @quantity("1", "MFU, full square", number_format=PERCENT)
 def model_flops_utilization_full_square(
-    step_tokens, training_flops_per_token_full_square, world_size, bf16_peak, step_time
+    step_tokens, training_flops_per_token_full_square, world_size, bf16_peak, step_time_lower_bound
 ):
     """The same with masked attention entries counted (non-causal)."""
-    return step_tokens * training_flops_per_token_full_square / (world_size * bf16_peak * step_time)
+    return step_tokens * training_flops_per_token_full_square / (world_size * bf16_peak * step_time_lower_bound)
 
 
 @quantity("FLOP/s", "Model FLOP/s per device")
-def model_flops_per_second(step_flops, world_size, step_time):
+def model_flops_per_second(step_flops, world_size, step_time_lower_bound):
     """Model FLOPs (causal) per device and second."""
-    return step_flops / world_size / step_time
+    return step_flops / world_size / step_time_lower_bound
 
 
 @quantity("token/s/device", "Tokens per second and device", number_format="#,##0")
-def tokens_per_second_per_device(step_tokens, step_time, devices):
+def tokens_per_second_per_device(step_tokens, step_time_lower_bound, devices):
     """Throughput of one device at the speed of light."""
-    return step_tokens / step_time / devices
+    return step_tokens / step_time_lower_bound / devices
 
 
 @quantity("device*hour", "Device-hours per trillion tokens", number_format="#,##0")

@@ -49,7 +49,7 @@ def model() -> Model:
         return size / bandwidth
 
     @model.quantity("s", "Times")
-    def step_time(times: Any, compute_time: Any, size: Any) -> Any:
+    def step_time_lower_bound(times: Any, compute_time: Any, size: Any) -> Any:
         """Nothing overlaps in small ones."""
         return where(size < 2, total(times), most(times)) - least(compute_time, 0)
 
@@ -61,9 +61,9 @@ def model() -> Model:
         return require(size > 0, "size must be above 0")
 
     @model.check("Time is short")
-    def check_time(step_time: Any) -> Any:
+    def check_time(step_time_lower_bound: Any) -> Any:
         """Nobody waits longer."""
-        return require(step_time < 2, "it takes too long")
+        return require(step_time_lower_bound < 2, "it takes too long")
 
     model.gather("checks", ("check_size", "check_time"))
 
@@ -97,7 +97,7 @@ def test_values(model: Model) -> None:
     values = model.compute({"size": 3.0}, COLUMNS)
     assert values["peak"] == 8.0
     assert values["work"] == 18.0
-    assert values["step_time"] == 18 / 8
+    assert values["step_time_lower_bound"] == 18 / 8
     assert (values["check_size"], values["check_time"]) == ("OK", "it takes too long")
     assert values["failed_checks"] == 1
 
@@ -136,7 +136,7 @@ def test_what_cannot_be_computed_is_the_error_that_a_cell_shows(
     values = model.compute(inputs, COLUMNS)
     assert values["check_time"] == "it takes too long"
     assert values["failed_checks"] == 1
-    for name in ("compute_time", "step_time"):
+    for name in ("compute_time", "step_time_lower_bound"):
         assert isinstance(values[name], Failure)
         assert str(values[name]) == code
         assert values[name].reason.startswith(reason)

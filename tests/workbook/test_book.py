@@ -198,13 +198,13 @@ def test_the_summary_has_a_line_per_slot(
     """The first show the strategies, the others wait for more."""
     free = [""] * (SLOTS - len(study.strategies))
     summary = reader.grids(stored)["Summary"]
-    head, column = min(place for place, content in summary.cells.items() if content == "Step time, perfect overlap")
+    head, column = min(place for place, content in summary.cells.items() if content == "Step time, lower bound")
     lines = [row for row in range(head + 1, head + 1 + SLOTS) if summary.place(row, column) in formulas]
     assert len(lines) == SLOTS
     name = next(number for number, content in summary.row(head) if content == "Strategy")
     names, times = ([summary.cells.get((row, c), "") for row in lines] for c in (name, column))
     assert names == [*study.strategies, *free]
-    assert times == [*(values["step_time"] for values in study.values.values()), *free]
+    assert times == [*(values["step_time_lower_bound"] for values in study.values.values()), *free]
 
 
 def test_sheets_stand_in_reading_order(book: Any) -> None:

@@ -21,7 +21,7 @@ ORACLES = json.loads((Path(__file__).parents[1] / "oracles" / "huggingface.json"
 COUNTED = [row for row in ORACLES if "forward_flops" in row]
 HEADLINES = (
     "total_parameters", "active_parameters", "training_flops_per_token", "step_flops", "compute_time", "hbm_time",
-    "scale_up_time", "scale_out_time", "bubble_time", "step_time", "bound", "model_flops_utilization",
+    "scale_up_time", "scale_out_time", "bubble_time", "step_time_lower_bound", "bound", "model_flops_utilization",
     "tokens_per_second_per_device", "device_memory", "memory_fits", "device_hours_per_trillion_tokens", "training_days",
     "training_cost",
 )  # fmt: skip
@@ -248,7 +248,7 @@ def test_help(command: str, run: Run) -> None:
     ("setting", "problem"),
     [
         ("device=5", "unknown field 'device': did you mean 'devices'"),
-        ("step_time=1", "'step_time' is computed: change its inputs"),
+        ("step_time_lower_bound=1", "'step_time_lower_bound' is computed: change its inputs"),
         ("checks=1", "unknown field 'checks'"),
         ("devices", "write NAME=VALUE"),
         ("=5", "write NAME=VALUE"),

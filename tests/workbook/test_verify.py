@@ -90,7 +90,7 @@ def test_as_shipped_all_agrees(verified: Verified, shipped: Path) -> None:
 def test_a_planted_stored_value_is_found(
     verified: Verified, shipped: Path, rows: reader.ModelRows, tmp_path: Path, planted_value: bytes
 ) -> None:
-    cell = rows.place("step_time", STRATEGY)[1]
+    cell = rows.place("step_time_lower_bound", STRATEGY)[1]
     planted = tmp_path / "planted.xlsx"
     with zipfile.ZipFile(shipped) as source, zipfile.ZipFile(planted, "w") as target:
         for part in source.namelist():
@@ -122,7 +122,7 @@ def test_a_number_typed_over_a_calculation_is_found(
 @pytest.mark.parametrize(
     ("quantity", "formula", "also"),
     [
-        ("compute_time", "={0}/2", "step_time"),
+        ("compute_time", "={0}/2", "step_time_lower_bound"),
         ("failed_checks", "=0*{0}+1", "failed_checks"),
         ("check_heads", '=IF({0}="","OK","OK ")', "check_heads"),
     ],
@@ -225,12 +225,12 @@ class TestThroughLibreOffice:
         sheet = opened._component.Sheets.getByName("Analysis")
         sheet.Columns.insertByIndex(2, 1)
         sheet.Rows.insertByIndex(rows.rows["hbm_time"] - 2, 3)
-        row, free = rows.rows["step_time"] + 3, max(rows.rows.values()) + 10
+        row, free = rows.rows["step_time_lower_bound"] + 3, max(rows.rows.values()) + 10
         moved = sheet.Rows.getByIndex(row - 1)
         sheet.moveRange(sheet.getCellRangeByName(f"A{free}").CellAddress, moved.RangeAddress)
         opened.save(tmp_path / "moved.xlsx")
         found = reader.model_rows(reader.grids(contents(tmp_path / "moved.xlsx")), "Analysis", rows.rows, {})
-        assert found.rows["step_time"] == free
+        assert found.rows["step_time_lower_bound"] == free
         assert found.columns == {name: column + 1 for name, column in rows.columns.items()}
         assert verified(tmp_path / "moved.xlsx")[0] == 0
 

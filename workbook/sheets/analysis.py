@@ -22,7 +22,7 @@ RESULTS = (
     "scale_up_time",
     "scale_out_time",
     "bubble_time",
-    "step_time",
+    "step_time_lower_bound",
     "bound",
     "model_flops_utilization",
     "tokens_per_second_per_device",

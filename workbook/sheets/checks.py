@@ -23,7 +23,7 @@ def sheet(study: Study, placed: ModelSheet, places: Mapping[str, Reference]) -> 
 
 def _across(study: Study, placed: ModelSheet) -> dict[str, Reference]:
     """Analysis rows over all slots, keyed "Analysis.quantity", for checks across strategies."""
-    names = (*analysis.series["checks"], "step_time")
+    names = (*analysis.series["checks"], "step_time_lower_bound")
     rows = {f"Analysis.{name}": placed.across(name, (v[name] for v in study.values.values())) for name in names}
     return rows | {"Analysis.strategy": placed.across("strategy", study.strategies)}
 
@@ -41,7 +41,7 @@ def _lines() -> list[CheckLine]:
         CheckLine(
             "Step times are above 0",
             "A step of every strategy takes time.",
-            require(least(Symbol("Analysis.step_time")) > 0, "a strategy's step takes no time"),
+            require(least(Symbol("Analysis.step_time_lower_bound")) > 0, "a strategy's step takes no time"),
         )
     )
     lines.append(

@@ -30,8 +30,8 @@ NONE_FITS = "none fits"
 VERDICT = (
     Heading("Bound by", "bound"),
     Heading("Fits in memory", "memory_fits"),
-    Heading("Step time, perfect overlap", "step_time"),
-    Heading("Step time, no overlap", "step_time_without_overlap"),
+    Heading("Step time, lower bound", "step_time_lower_bound"),
+    Heading("Step time, upper bound", "step_time_upper_bound"),
     Heading("Network time / compute time", "communication_compute_ratio"),
     Heading("MFU, of the BF16 peak", "model_flops_utilization"),
     Heading("Tokens per second and device", "tokens_per_second_per_device"),
@@ -58,7 +58,7 @@ DETAILS = (
     Heading(
         "Step time, if it fits",
         USABLE,
-        where(Symbol("memory_fits") == "yes", Symbol("step_time"), "none"),
+        where(Symbol("memory_fits") == "yes", Symbol("step_time_lower_bound"), "none"),
     ),
     # An empty text is drawn as 0, which a logarithmic axis cannot show: a free slot holds a value below the axis.
     Heading("For the chart: compute and bubble", "pipeline_time_in_chart", Symbol("pipeline_time"), "1", free=-1),
