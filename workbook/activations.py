@@ -6,42 +6,61 @@ from workbook.model import analysis, quantity
 analysis.section("Activations")
 
 
-@quantity("1", "Activation slots, first stage")
+@quantity("1", "Activation slots, first device", number_format="0.##")
 def activation_slots(
     keeps_all_microbatches,
     num_microbatches,
     in_flight_per_stage,
     pipeline_parallel_size,
     in_flight_extra,
+    in_flight_interleaved,
+    virtual_stages,
     parameter_copies,
 ):
-    """Micro-batches that the schedule lets the first stage keep at once; a device with two stages shares them out.
+    """Micro-batches that the schedule lets the first device keep at once, in terms of all its layers: a device with
+    several chunks or copies shares the slots out.
 
-    Source: Narayanan et al. 2021, arXiv 2104.04473, section 2.2; DeepSeek-V3 report, arXiv 2412.19437, Table 2
+    Source: Narayanan et al. 2021, arXiv 2104.04473, section 2.2; Korthikanti et al. 2022, arXiv 2205.05198, section
+    4.2.3; DeepSeek-V3 report, arXiv 2412.19437, Table 2
     """
     return where(
         keeps_all_microbatches == 1,
         num_microbatches,
-        (in_flight_per_stage * pipeline_parallel_size + in_flight_extra) / parameter_copies,
+        (
+            in_flight_per_stage * pipeline_parallel_size
+            + (in_flight_extra + in_flight_interleaved * (pipeline_parallel_size - 1)) / virtual_stages
+        )
+        / parameter_copies,
     )
 
 
-@quantity("1", "In-flight micro-batches, first stage")
-def first_stage_in_flight(num_microbatches, activation_slots):
-    """Micro-batches whose activations the stage keeps at once: no more than there are."""
+@quantity("1", "In-flight micro-batches, first device", number_format="0.##")
+def first_device_in_flight(num_microbatches, activation_slots):
+    """Micro-batches whose activations the device keeps at once: no more than there are."""
     return least(num_microbatches, activation_slots)
 
 
-@quantity("1", "In-flight micro-batches, middle stage")
-def middle_stage_in_flight(num_microbatches, activation_slots, in_flight_decline, middle_stage_index):
-    """With 1F1B each later stage has one slot fewer."""
-    return least(num_microbatches, most(1, activation_slots - in_flight_decline * middle_stage_index))
+@quantity("1", "In-flight micro-batches, mixed device", number_format="0.##")
+def mixed_device_in_flight(num_microbatches, activation_slots, in_flight_decline, mixed_device_index, virtual_stages):
+    """With 1F1B each later device has one slot fewer."""
+    return least(num_microbatches, most(1, activation_slots - in_flight_decline * mixed_device_index / virtual_stages))
 
 
-@quantity("1", "In-flight micro-batches, last stage")
-def last_stage_in_flight(num_microbatches, activation_slots, in_flight_decline, pipeline_parallel_size):
-    """With 1F1B the last stage has one slot."""
-    return least(num_microbatches, most(1, activation_slots - in_flight_decline * (pipeline_parallel_size - 1)))
+@quantity("1", "In-flight micro-batches, middle device", number_format="0.##")
+def middle_device_in_flight(num_microbatches, activation_slots, in_flight_decline, middle_device_index, virtual_stages):
+    """With 1F1B each later device has one slot fewer."""
+    return least(num_microbatches, most(1, activation_slots - in_flight_decline * middle_device_index / virtual_stages))
+
+
+@quantity("1", "In-flight micro-batches, last device", number_format="0.##")
+def last_device_in_flight(
+    num_microbatches, activation_slots, in_flight_decline, pipeline_parallel_size, virtual_stages
+):
+    """With 1F1B the last device has one slot."""
+    return least(
+        num_microbatches,
+        most(1, activation_slots - in_flight_decline * (pipeline_parallel_size - 1) / virtual_stages),
+    )
 
 
 @quantity("byte/token", "Layer input")
@@ -174,17 +193,17 @@ def moe_layer_kept_bytes(layer_input_bytes, attention_kept_bytes, moe_kept_bytes
 
 
 @quantity("token", "Tokens per micro-batch and rank", number_format="#,##0.##")
-def rank_microbatch_tokens(microbatch_tokens, tensor_parallel_size):
-    """Sequence parallelism splits the activations of a micro-batch over the tensor ranks."""
-    return microbatch_tokens / tensor_parallel_size
+def rank_microbatch_tokens(microbatch_tokens, tensor_parallel_size, context_parallel_size):
+    """Context ranks and, with sequence parallelism, tensor ranks carry a part of each micro-batch."""
+    return microbatch_tokens / (tensor_parallel_size * context_parallel_size)
 
 
 @quantity("byte", "Logits")
-def logits_memory(microbatch_tokens, vocab_size, tensor_parallel_size, logit_bytes, num_prediction_layers):
+def logits_memory(rank_microbatch_tokens, vocab_size, logit_bytes, num_prediction_layers):
     """Logits of one micro-batch on the last stage, the vocabulary split over the tensor ranks; each prediction layer
     has its own.
     """
-    return microbatch_tokens * vocab_size / tensor_parallel_size * logit_bytes * (1 + num_prediction_layers)
+    return rank_microbatch_tokens * vocab_size * logit_bytes * (1 + num_prediction_layers)
 
 
 @quantity("byte", "Layer at work")

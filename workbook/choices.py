@@ -23,6 +23,69 @@ _choice(
     "Trains prediction layers",
     "1 where multi-token prediction is on.",
 )
+_choice(
+    "shards_sequence",
+    "sequence_parallelism",
+    "Switch",
+    "Splits the sequence over tensor ranks",
+    "1 where sequence parallelism is on.",
+)
+_choice(
+    "exchanges_heads",
+    "context_parallel_algorithm",
+    "Context",
+    "Exchanges heads",
+    "1 where each context rank computes some heads of the whole sequence (Ulysses), 0 where keys and values travel.",
+)
+_choice(
+    "context_forward_passes",
+    "context_parallel_algorithm",
+    "Context",
+    "Exchanges per layer, forward",
+    "How often the tensors that attention needs are exchanged in the forward pass.",
+)
+_choice(
+    "context_backward_passes",
+    "context_parallel_algorithm",
+    "Context",
+    "Exchanges per layer, backward",
+    "In the backward pass: the same tensors again, and their gradients.",
+)
+_choice(
+    "context_hops_in_turn",
+    "context_parallel_algorithm",
+    "Context",
+    "Waits for every rank in turn",
+    "1 where an exchange goes round a ring, 0 where it is one collective.",
+)
+_choice(
+    "pipeline_inside_data",
+    "rank_order",
+    "RankOrder",
+    "Pipeline inside data",
+    "1 where ranks of a pipeline are closer than data-parallel ones.",
+)
+_choice(
+    "pipeline_inside_tensor",
+    "rank_order",
+    "RankOrder",
+    "Pipeline inside tensor",
+    "1 where ranks of a pipeline are neighbours, closer than tensor-parallel ones.",
+)
+_choice(
+    "rounds_layers",
+    "stage_layout",
+    "StageLayout",
+    "Whole layers",
+    "1 where a stage has whole layers, 0 where work is taken to divide evenly.",
+)
+_choice(
+    "balances_layers",
+    "stage_layout",
+    "StageLayout",
+    "Balances layers",
+    "1 where stages differ by one layer at most, the larger ones first; 0 where each is filled before the next.",
+)
 
 _choice(
     "shards_weights", "zero_stage", "ZeRO", "Shards weights", "1 where each rank keeps only its shard of the weights."
@@ -134,6 +197,34 @@ _choice(
     "1 where every micro-batch's activations are kept until the backward phase (GPipe).",
 )
 _choice(
+    "in_flight_interleaved",
+    "pipeline_schedule",
+    "Schedules",
+    "In-flight micro-batches, interleaved",
+    "1 where (PP - 1) / VP more are kept, as interleaving needs.",
+)
+_choice(
+    "mirrors_stages",
+    "pipeline_schedule",
+    "Schedules",
+    "Mirrors stages",
+    "1 where a device holds a stage and its mirror image: the first with the last, the second with the last but one.",
+)
+_choice(
+    "least_virtual_stages",
+    "pipeline_schedule",
+    "Schedules",
+    "Virtual stages, at least",
+    "Fewest chunks per device that the schedule is made for.",
+)
+_choice(
+    "most_virtual_stages",
+    "pipeline_schedule",
+    "Schedules",
+    "Virtual stages, at most",
+    "Most chunks per device that the schedule is made for.",
+)
+_choice(
     "stages_multiple",
     "pipeline_schedule",
     "Schedules",
@@ -202,11 +293,32 @@ _choice(
 )
 
 _choice(
-    "linear_in_fp8",
+    "attention_linear_level",
     "precision",
     "Precision",
-    "Linear layers in FP8",
-    "1 where matrix multiplications of attention, MLPs and experts run in FP8.",
+    "Attention projections",
+    "Format that they are multiplied in: 0 for BF16 (or FP16), 1 for FP8, 2 for FP4.",
+)
+_choice(
+    "mlp_linear_level",
+    "precision",
+    "Precision",
+    "MLPs and experts",
+    "Format that they are multiplied in: 0 for BF16 (or FP16), 1 for FP8, 2 for FP4.",
+)
+_choice(
+    "attention_core_level",
+    "precision",
+    "Precision",
+    "Attention core",
+    "Format that scores and values are multiplied in: 0 for BF16 (or FP16), 1 for FP8, 2 for FP4.",
+)
+_choice(
+    "head_level",
+    "precision",
+    "Precision",
+    "Output head",
+    "Format that the output head is multiplied in: 0 for BF16 (or FP16), 1 for FP8, 2 for FP4.",
 )
 _choice("weight_bytes", "precision", "Precision", "Bytes per weight", "Weights as kept for the forward pass.", "byte")
 _choice("gradient_bytes", "precision", "Precision", "Bytes per gradient", "Gradients as accumulated.", "byte")
@@ -285,6 +397,13 @@ _choice(
 
 _choice(
     "enters_node_once", "bandwidth_model", "Bandwidth", "Each byte enters a node once", "1 in the hierarchical model."
+)
+_choice(
+    "reduces_in_network",
+    "bandwidth_model",
+    "Bandwidth",
+    "Switches reduce",
+    "1 where switches add up an all-reduce on its way: each device sends and receives its tensor once, not twice.",
 )
 _choice("uses_measured", "ceilings", "Ceilings", "Uses measured rates", "1 for measured, 0 for datasheet rates.")
 _choice(

@@ -54,14 +54,6 @@ analysis.constant(
     Source: Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2""",
 )
 analysis.constant(
-    "backward_collectives_per_tensor_block",
-    "1",
-    "Collectives per tensor-parallel block, backward",
-    3,
-    """The conjugates of the two, and one more all-gather of the block's input, of which each rank kept its part only.
-    Source: Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2""",
-)
-analysis.constant(
     "attention_probability_bytes",
     "byte/token",
     "Bytes kept per attention score, unfused attention",

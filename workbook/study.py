@@ -202,7 +202,8 @@ def checked(quantity: Quantity, value: Any, origin: str, tables: Mapping[str, Ta
         )
     if value < 0 and quantity.name not in MAY_BE_NEGATIVE:
         raise UserError(f"{where} is {value:g}: write a number above 0")
-    if value == 0 and quantity.kind not in MAY_BE_ZERO and quantity.name != "device_hour_price":
+    may_be_zero = quantity.kind in MAY_BE_ZERO or quantity.value == 0 or quantity.name == "device_hour_price"
+    if value == 0 and not may_be_zero:
         raise UserError(f"{where} is 0: write a number above 0")
     return value
 

@@ -90,7 +90,7 @@ def models_table() -> None:
 def hardware_table() -> None:
     """The shipped devices; a dash is an unknown number."""
     loaded = catalogue.hardware()
-    shown = [name for name in loaded.columns if name != "scale_up_domain"]
+    shown = [name for name in loaded.columns if analysis[name].unit in SCALES]
     headers = []
     for name in shown:
         headers.append(f"{analysis[name].label} {SCALES[analysis[name].unit][1]}")

@@ -274,7 +274,7 @@ def test_help(command: str, run: Run) -> None:
         ("pipeline_parallel_size=3", "must divide devices"),
         ("devices=2047", "must divide"),
         ("micro_batch_size=7", "must divide global_batch_size"),
-        ("pipeline_parallel_size=64", "leaves the last stage without a layer"),
+        ("pipeline_parallel_size=64", "there are too few layers"),
     ],
 )
 def test_settings(setting: str, problem: str, refused: Callable[..., str]) -> None:

@@ -11,8 +11,8 @@ from workbook.analysis import analysis
 SHIPPED = study.load()
 NUMBERS = (
     "compute_time", "bubble_time", "hbm_time", "scale_up_time", "scale_out_time", "step_time_lower_bound",
-    "device_memory", "model_flops_utilization", "training_days", "break_even_scale_out_bandwidth", "break_even_tokens_per_device",
-    "break_even_nodes", "failed_checks",
+    "device_memory", "model_flops_utilization", "training_days", "break_even_scale_out_bandwidth",
+    "break_even_tokens_per_device", "break_even_nodes", "failed_checks",
 )  # fmt: skip
 TEXTS = ("bound", "memory_fits", "bound_without_scale_out", "check_microbatches", "check_schedule")
 
