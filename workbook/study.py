@@ -24,7 +24,7 @@ from workbook.catalogue import Table
 HUGE = 1e18
 SETTABLE = (Kind.INPUT, Kind.LOOKUP)
 MAY_BE_NEGATIVE = ("bubble_weight_gradient",)
-MAY_BE_ZERO = (Kind.LOOKUP,)
+MAY_BE_ZERO = ("device_hour_price", "measured_step_time")
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def checked(quantity: Quantity, value: Any, origin: str, tables: Mapping[str, Ta
         )
     if value < 0 and quantity.name not in MAY_BE_NEGATIVE:
         raise UserError(f"{where} is {value:g}: write a number above 0")
-    if value == 0 and quantity.kind not in MAY_BE_ZERO and quantity.name != "device_hour_price":
+    if value == 0 and quantity.kind is not Kind.LOOKUP and quantity.name not in MAY_BE_ZERO:
         raise UserError(f"{where} is 0: write a number above 0")
     return value
 
