@@ -122,13 +122,39 @@ def test_palm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "utilization"), [(4.606436e14, 0.2328), (5.482421e14, 0.2770), (2.846055e14, 0.1438)]
+    ("sequence_length", "tokens_per_second", "utilization"),
+    [(512, 36527, 0.3025), (8192, 19146, 0.2328), (32768, 5856, 0.1438)],
 )
-def test_the_peak_of_fp8_divides(rate: float, utilization: float) -> None:
-    """mosaicml/llm-foundry, scripts/train/benchmarking/README.md, table "H100 80GB FP8": FLOP/s and MFU of 3b runs."""
-    peak = values(hardware="H100 SXM5 80GB", flop_convention="llm-foundry")["utilization_peak"]
-    assert round(rate / peak, 4) == utilization
-    assert values(precision="BF16", flop_convention="llm-foundry")["utilization_peak"] == pytest.approx(989.4e12)
+def test_llm_foundry_in_fp8(sequence_length: int, tokens_per_second: int, utilization: float) -> None:
+    """mosaicml/llm-foundry, scripts/train/benchmarking/README.md, table "H100 80GB FP8", model 3b: all parameters
+    count, its learned positions too; norms and biases are 3 of 10,000."""
+    ours = values(
+        model="gpt-3-175b", hidden_size=2560, num_hidden_layers=32, num_dense_layers=32, num_attention_heads=20,
+        num_key_value_heads=20, head_dim=128, intermediate_size=10240, vocab_size=50432, tied_embeddings=1,
+        sequence_length=sequence_length, hardware="H100 SXM5 80GB", flop_convention="llm-foundry",
+        recomputation="full",
+    )  # fmt: skip
+    counted = ours["counted_flops_per_token"] + 6 * sequence_length * 2560
+    assert tokens_per_second * counted / ours["utilization_peak"] == pytest.approx(utilization, abs=0.0001)
+
+
+@pytest.mark.parametrize(
+    ("precision", "rate", "utilization"),
+    [("BF16", 4.212583e14, 0.4257), ("FP8 (DeepSeek-V3)", 4.606436e14, 0.2328)],
+)
+def test_llm_foundry_divides_by_the_peak_of_the_run(precision: str, rate: float, utilization: float) -> None:
+    """The same README: model FLOP/s and MFU of a run in BF16 and of one in FP8, on H100."""
+    peak = values(hardware="H100 SXM5 80GB", precision=precision, flop_convention="llm-foundry")["utilization_peak"]
+    assert rate / peak == pytest.approx(utilization, abs=0.0001)
+
+
+@pytest.mark.parametrize(
+    ("hardware", "peak"),
+    [("A100 SXM4 80GB", 312e12), ("H800 SXM5 80GB", 989e12), ("H200 SXM 141GB", 989e12), ("B200 SXM 180GB", 2.25e15)],
+)
+def test_verl_divides_by_the_peak_of_bf16(hardware: str, peak: float) -> None:
+    """verl, utils/flops_counter.py, get_device_flops: one peak per device, whatever the recipe."""
+    assert values(hardware=hardware, flop_convention="verl")["utilization_peak"] == pytest.approx(peak, rel=0.0005)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +185,8 @@ def test_hardware_flops_are_what_is_executed(recomputation: str) -> None:
     executed = ours["low_precision_flops_per_token"] + ours["high_precision_flops_per_token"]
     assert ours["hardware_flops_per_token"] == pytest.approx(executed, rel=1e-12)
     assert ours["hardware_flops_utilization"] >= ours["model_flops_utilization"]
-    counted = values(recomputation=recomputation, counts_recomputation=1)
+    counted = values(recomputation=recomputation, flop_convention="hardware FLOPs (HFU)")
+    assert counted["counted_flops_per_token"] == pytest.approx(executed, rel=1e-12)
     assert counted["model_flops_utilization"] == pytest.approx(ours["hardware_flops_utilization"])
 
 
