@@ -411,6 +411,26 @@ def check_scale_out(scale_out_bytes, scale_out_ceiling, hbm_ceiling):
     )
 
 
+@check("FLOP convention is known")
+def check_convention(counts_full_square, counts_embedding, counts_router, counts_recomputation, utilization_peak):
+    """The convention is a row of the table Conventions, and the hardware has the peak that it divides by."""
+    return require(
+        where(
+            counts_full_square + counts_embedding + counts_router + counts_recomputation >= 0,
+            least(utilization_peak),
+            0,
+        )
+        > 0,
+        "flop_convention is no row of its table in Choices, or the hardware lacks the peak that it divides by",
+    )
+
+
+@check("Measured step is possible")
+def check_measured(measured_step_time):
+    """The measured step takes time, or is 0 for none."""
+    return require(0 + measured_step_time >= 0, "measured_step_time must be above 0, or 0 for none")
+
+
 analysis.gather("checks", tuple(q.name for q in analysis.quantities.values() if q.kind is Kind.CHECK))
 
 

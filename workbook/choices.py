@@ -441,3 +441,33 @@ _choice(
     "Shards shared experts with routed ones",
     "1 where shared experts and router are sharded over the expert-data-parallel ranks.",
 )
+
+_choice(
+    "counts_full_square",
+    "flop_convention",
+    "Conventions",
+    "Counts the full attention square",
+    "1 where masked attention entries count, 0 where the causal half does.",
+)
+_choice(
+    "counts_embedding",
+    "flop_convention",
+    "Conventions",
+    "Counts the embedding",
+    "1 where the embedding's look-up counts as a multiplication.",
+)
+_choice("counts_router", "flop_convention", "Conventions", "Counts routers", "1 where routers of MoE layers count.")
+_choice(
+    "counts_recomputation",
+    "flop_convention",
+    "Conventions",
+    "Counts recomputation",
+    "1 where what is computed again in the backward pass counts: hardware FLOPs instead of model FLOPs.",
+)
+_choice(
+    "divides_by_linear_peak",
+    "flop_convention",
+    "Conventions",
+    "Divides by the linear layers' peak",
+    "1 where the peak of the format that linear layers run in divides, 0 where always BF16's does.",
+)

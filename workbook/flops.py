@@ -224,9 +224,11 @@ def head_forward_flops_per_token(flops_per_multiply_add, num_prediction_layers, 
 
 
 @quantity("FLOP/token", "Routers, forward")
-def router_forward_flops_per_token(high_precision_forward_flops_per_token, head_forward_flops_per_token):
-    """Routers of all layers, which every recipe keeps in BF16."""
-    return high_precision_forward_flops_per_token - head_forward_flops_per_token
+def router_forward_flops_per_token(
+    flops_per_multiply_add, num_moe_layers, num_prediction_layers, router_linear_parameters
+):
+    """Routers of all MoE layers, those of prediction layers included, which every recipe keeps in BF16."""
+    return flops_per_multiply_add * (num_moe_layers + num_prediction_layers) * router_linear_parameters
 
 
 @quantity("FLOP/token", "Recomputed, attention projections")

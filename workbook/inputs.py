@@ -240,6 +240,22 @@ analysis.input(
     "What an hour of one device costs. Source: DeepSeek-V3 report, arXiv 2412.19437, Table 1",
     number_format="0.00",
 )
+analysis.input(
+    "flop_convention",
+    "text",
+    "FLOP convention",
+    "solbook",
+    "Which FLOPs MFU and FLOP/s count, and which peak divides. Each switch is looked up below and may be typed over.",
+    choices="Conventions",
+)
+analysis.input(
+    "measured_step_time",
+    "s",
+    "Measured step time",
+    0,
+    "Of a run of this very strategy, to be compared with the lower bound and with published FLOP/s; 0 for none.",
+    number_format='[=0]"none";#,##0.000" s"',
+)
 
 analysis.section("Model")
 

@@ -69,7 +69,7 @@ def scale_up_ceiling(uses_measured, scale_up_measured, scale_up_peak):
 
 @quantity("byte/s", "Scale-out ceiling")
 def scale_out_ceiling(uses_measured, scale_out_measured, scale_out_peak, nics_per_device):
-    """Rate of a device's part of its node's NICs, in one direction; it has one of its own where nothing else is said."""
+    """Rate of a device's part of its node's NICs, in one direction; one NIC where nothing else is said."""
     return where(uses_measured == 1, scale_out_measured, scale_out_peak) * where(
         nics_per_device > 0, nics_per_device, 1
     )

@@ -15,26 +15,30 @@ def communication_compute_ratio(network_time, pipeline_time):
 
 
 @quantity("1", "Model FLOPs utilization (MFU)", number_format=PERCENT)
-def model_flops_utilization(step_flops, world_size, bf16_peak, step_time_lower_bound):
-    """Model FLOPs of the step (causal, no recomputation) over what the BF16 datasheet peak would do in the step time.
+def model_flops_utilization(counted_step_flops, world_size, utilization_peak, step_time_lower_bound):
+    """FLOPs of the step as the convention counts them (by default causal, no recomputation) over what its peak (by
+    default of BF16) would do in the step time.
 
     Source: Chowdhery et al. 2022, arXiv 2204.02311, appendix B; DeepSeek's own figures, arXiv 2505.09343, Table 4
     """
-    return step_flops / (world_size * bf16_peak * step_time_lower_bound)
+    return counted_step_flops / (world_size * utilization_peak * step_time_lower_bound)
 
 
-@quantity("1", "MFU, full square", number_format=PERCENT)
-def model_flops_utilization_full_square(
-    step_tokens, training_flops_per_token_full_square, world_size, bf16_peak, step_time_lower_bound
+@quantity("1", "Hardware FLOPs utilization (HFU)", number_format=PERCENT)
+def hardware_flops_utilization(
+    step_tokens, hardware_flops_per_token, world_size, utilization_peak, step_time_lower_bound
 ):
-    """The same with masked attention entries counted (non-causal)."""
-    return step_tokens * training_flops_per_token_full_square / (world_size * bf16_peak * step_time_lower_bound)
+    """The same with recomputation counted: how busy the tensor cores are, rather than how much of it is of use.
+
+    Source: Korthikanti et al. 2022, arXiv 2205.05198, section 6; Chowdhery et al. 2022, arXiv 2204.02311, section 4.1
+    """
+    return step_tokens * hardware_flops_per_token / (world_size * utilization_peak * step_time_lower_bound)
 
 
 @quantity("FLOP/s", "Model FLOP/s per device")
-def model_flops_per_second(step_flops, world_size, step_time_lower_bound):
-    """Model FLOPs (causal) per device and second."""
-    return step_flops / world_size / step_time_lower_bound
+def model_flops_per_second(counted_step_flops, world_size, step_time_lower_bound):
+    """Counted FLOPs per device and second."""
+    return counted_step_flops / world_size / step_time_lower_bound
 
 
 @quantity("token/s/device", "Tokens per second and device", number_format="#,##0")

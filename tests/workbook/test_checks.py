@@ -80,6 +80,11 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
     "check_hbm": ({"hbm_measured": 0}, "HBM bandwidth is unknown: set ceilings=datasheet, or fill in hbm_measured"),
     "check_scale_up": ({"scale_up_measured": 0}, "scale-up bandwidth is unknown"),
     "check_scale_out": ({"scale_out_measured": 0}, "scale-out bandwidth is unknown"),
+    "check_convention": (
+        {"flop_convention": "no such convention"},
+        "flop_convention is no row of its table in Choices, or the hardware lacks the peak",
+    ),
+    "check_measured": ({"measured_step_time": -1}, "measured_step_time must be above 0, or 0 for none"),
     "check_key_value_heads": (
         {**DENSE, "num_key_value_heads": 6, "tensor_parallel_size": 4},
         "tensor_parallel_size must divide the model's num_key_value_heads, or be a multiple of it",
