@@ -123,9 +123,9 @@ def test_sweep_agrees_with_number(operation: Operation) -> None:
     ]
     swept = VALUES | {
         "x": np.array([c["x"] for c in configurations]),
-        "name": np.array([c["name"] for c in configurations]),
+        "name": sweep.Texts.of([c["name"] for c in configurations]),
         "results": tuple(
-            np.array(entry) if None not in entry else None
+            sweep.Texts.of(entry) if None not in entry else None
             for entry in zip(*(c["results"] for c in configurations), strict=True)
         ),
     }
