@@ -21,7 +21,6 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -311,9 +310,9 @@ class Model:
         values: dict[str, Any] = {}
 
         def value_of(key: str) -> Any:
-            if key in self.columns:
-                return columns[key]
-            return tuple(values[m] for m in self.series[key]) if key in self.series else values[key]
+            if key in self.series:
+                return tuple(value_of(member) for member in self.series[key])
+            return _usable(columns[key] if key in self.columns else values[key])
 
         given = {name for name in inputs if name in self.quantities and self[name].kind in GIVEN}
         for name in self._order if wanted is None else self.order(wanted, given):
@@ -342,12 +341,12 @@ class Model:
     def _value(self, quantity: Quantity, value_of: Callable[[str], Any]) -> Any:
         """By the quantity's own function; where that fails, as a cell does it: with one branch of where() only."""
         assert quantity.expression is not None
-        if quantity.function is not None:
-            ingredients = [value_of(name) for name in quantity.parameters]
-            if _first_failure(ingredients) is None:
-                with suppress(ArithmeticError, LookupError, TypeError, ValueError):
-                    return _finite(quantity.function(*ingredients))
-        return attempt(quantity.name, quantity.expression, value_of)
+        if quantity.function is None:
+            return attempt(quantity.name, quantity.expression, value_of)
+        try:
+            return _finite(quantity.function(*[value_of(name) for name in quantity.parameters]))
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            return attempt(quantity.name, quantity.expression, value_of)
 
 
 def attempt(name: str, expression: Expression, value_of: Callable[[str], Any]) -> Any:
@@ -377,8 +376,8 @@ class _Unusable(ValueError):
 
 
 def _usable(value: Any) -> Any:
-    if (failed := _first_failure((value,))) is not None:
-        raise _Unusable(failed)
+    if isinstance(value, Failure):
+        raise _Unusable(value)
     return value
 
 
@@ -386,12 +385,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, complex) or (isinstance(value, int | float) and not math.isfinite(value)):
         raise ValueError
     return value
-
-
-def _first_failure(values: Iterable[Any]) -> Failure | None:
-    for value in values:
-        if isinstance(value, Failure):
-            return value
-        if isinstance(value, tuple) and (failed := _first_failure(value)) is not None:
-            return failed
-    return None
