@@ -22,7 +22,7 @@ from typing import Any, NoReturn, TypeVar
 
 Rule = TypeVar("Rule")
 
-PLAIN = frozenset((bool, float, int, str))
+PLAIN = frozenset((bool, float, int, str))  # operands of one configuration: the case to decide at once
 
 
 class Operation(enum.Enum):

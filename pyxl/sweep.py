@@ -12,13 +12,17 @@ from contextlib import suppress
 from functools import reduce
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from pyxl.errors import UserError
+from pyxl.errors import MissingProgram, UserError
 from pyxl.naming import suggestion
 from pyxl.operations import Apply, Expression, Literal, Operation, Symbol
 from pyxl.quantity import GIVEN, Model, Quantity
-from pyxl.readings.sweep import RULES, Texts, gathered, looked_up
+
+try:
+    import numpy as np
+
+    from pyxl.readings.sweep import RULES, Texts, gathered, looked_up
+except ImportError as error:
+    raise MissingProgram("sweeps need the package numpy: pip install numpy") from error
 
 BLOCK = 16_384
 NO_VALUE = (ArithmeticError, LookupError, TypeError, ValueError)

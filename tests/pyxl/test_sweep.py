@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import sys
 import tracemalloc
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from pyxl import sweep
-from pyxl.errors import UserError
+from pyxl.errors import MissingProgram, UserError
 from pyxl.operations import ceil, failures, item, least, most, require, total, where
 from pyxl.quantity import Failure, Model
 
@@ -241,3 +242,10 @@ def test_memory_is_bounded() -> None:
     tracemalloc.stop()
     assert (found["x99"] == numbers + 99).all()
     assert peak < 5 * numbers.nbytes
+
+
+def test_a_missing_package_is_named(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    monkeypatch.delitem(sys.modules, "pyxl.sweep")
+    with pytest.raises(MissingProgram, match="pip install numpy"):
+        model.sweep({}, COLUMNS, ["work"])
