@@ -289,3 +289,12 @@ def test_attention_in_low_precision_keeps_its_output_twice() -> None:
     assert fp8["projection_input_bytes"] == width * fp8["linear_input_bytes"]
     own, twice = values(), values(keeps_projection_input=1)
     assert twice["attention_kept_bytes"] - own["attention_kept_bytes"] == fp8["projection_input_bytes"]
+
+
+def test_weight_gradients_at_work() -> None:
+    """Transformer Engine keeps a gradient for each shape of matrix: in Llama 3.1 405B 570,425,344 elements of attention
+    and 2,617,245,696 of the MLP. Weights gathered layer by layer (FSDP) have theirs in the gathered layer."""
+    kept, sharded = (values(model="llama-3.1-405b", zero_stage=stage) for stage in ("ZeRO-1", "ZeRO-3"))
+    assert kept["layer_weight_gradient_memory"] == 2 * (570_425_344 + 2_617_245_696)
+    assert kept["head_weight_gradient_memory"] == 2 * 128_256 * 16_384
+    assert sharded["layer_weight_gradient_memory"] == sharded["head_weight_gradient_memory"] == 0
