@@ -243,18 +243,29 @@ _choice(
     "keeps_internals",
     "recomputation",
     "Recomputation",
-    "Keeps layer internals",
-    "1 where activations inside a layer are kept, 0 where only its input is.",
+    "Keeps internals",
+    "Part of the residual stream inside the layer, latents and router scores that is kept.",
 )
 _choice(
-    "keeps_norm_outputs", "recomputation", "Recomputation", "Keeps norm outputs", "1 where outputs of norms are kept."
+    "keeps_norm_outputs",
+    "recomputation",
+    "Recomputation",
+    "Keeps norm outputs",
+    "Part of the outputs of norms that is kept; nothing but the norm is computed again.",
 )
 _choice(
     "keeps_projections",
     "recomputation",
     "Recomputation",
     "Keeps queries, keys, values",
-    "1 where the projected queries, keys and values are kept.",
+    "Of attention without latents: part of the queries, keys and values that is kept.",
+)
+_choice(
+    "keeps_up_projections",
+    "recomputation",
+    "Recomputation",
+    "Keeps up-projected latents",
+    "Of MLA: part of the queries, keys and values that is kept; what is not repeats the up-projections.",
 )
 _choice(
     "keeps_probabilities",
@@ -264,11 +275,67 @@ _choice(
     "1 where attention is not fused and keeps its probabilities.",
 )
 _choice(
+    "keeps_attention_output",
+    "recomputation",
+    "Recomputation",
+    "Keeps attention outputs",
+    "Part of the outputs of the attention core that is kept.",
+)
+_choice(
+    "keeps_projection_input",
+    "recomputation",
+    "Recomputation",
+    "Keeps output projection inputs",
+    "1 where the output projection keeps a copy of its input if its format differs, 0 where attention shares it.",
+)
+_choice(
+    "keeps_dropout_masks",
+    "recomputation",
+    "Recomputation",
+    "Keeps dropout masks",
+    "1 in training with dropout.",
+)
+_choice(
+    "keeps_gates",
+    "recomputation",
+    "Recomputation",
+    "Keeps gate and up",
+    "Of dense MLPs: part of the inputs of the activation function that is kept.",
+)
+_choice(
     "keeps_products",
     "recomputation",
     "Recomputation",
-    "Keeps MLP products",
-    "1 where the activation function's output is kept.",
+    "Keeps products",
+    "Of dense MLPs: part of the outputs of the activation function that is kept.",
+)
+_choice(
+    "keeps_expert_inputs",
+    "recomputation",
+    "Recomputation",
+    "Keeps expert inputs",
+    "Part of the dispatched rows that is kept; what is not is dispatched again.",
+)
+_choice(
+    "keeps_expert_gates",
+    "recomputation",
+    "Recomputation",
+    "Keeps experts' gate and up",
+    "Of experts: part of the inputs of the activation function that is kept.",
+)
+_choice(
+    "keeps_expert_products",
+    "recomputation",
+    "Recomputation",
+    "Keeps experts' products",
+    "Of experts: part of the outputs of the activation function that is kept.",
+)
+_choice(
+    "keeps_expert_outputs",
+    "recomputation",
+    "Recomputation",
+    "Keeps expert outputs",
+    "1 where the router's weights are applied to the outputs of experts, which are then needed again.",
 )
 _choice(
     "repeats_attention",
@@ -282,7 +349,21 @@ _choice(
     "recomputation",
     "Recomputation",
     "Repeats up-projections",
-    "1 where queries, keys and values are projected up from their latents again.",
+    "Of MLA: part of the projections up from the latents that is computed again.",
+)
+_choice(
+    "repeats_dense_mlps",
+    "recomputation",
+    "Recomputation",
+    "Repeats dense MLPs",
+    "Part of the dense MLPs that is computed again, all of their matrices.",
+)
+_choice(
+    "repeats_experts",
+    "recomputation",
+    "Recomputation",
+    "Repeats experts",
+    "Part of the MoE blocks that is computed again: router, routed and shared experts, dispatch and combine.",
 )
 _choice(
     "repeats_layer",
@@ -395,6 +476,14 @@ _choice(
     "byte/token",
 )
 
+_choice(
+    "logit_bytes",
+    "cross_entropy",
+    "CrossEntropy",
+    "Bytes per logit kept by the loss",
+    "The softmax that the loss keeps for its backward pass, beside the logits.",
+    "byte/token",
+)
 _choice(
     "enters_node_once", "bandwidth_model", "Bandwidth", "Each byte enters a node once", "1 in the hierarchical model."
 )

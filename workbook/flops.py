@@ -255,9 +255,27 @@ def recomputed_attention_linear_flops_per_token(
 
 
 @quantity("FLOP/token", "Recomputed, MLPs and experts")
-def recomputed_mlp_linear_flops_per_token(repeats_layer, mlp_linear_forward_flops_per_token):
-    """MLPs and experts computed a second time in the backward pass."""
-    return repeats_layer * mlp_linear_forward_flops_per_token
+def recomputed_mlp_linear_flops_per_token(
+    repeats_layer,
+    mlp_linear_forward_flops_per_token,
+    flops_per_multiply_add,
+    repeats_dense_mlps,
+    num_dense_layers,
+    dense_mlp_linear_parameters,
+    repeats_experts,
+    num_moe_layers,
+    num_prediction_layers,
+    num_experts_per_tok,
+    expert_linear_parameters,
+    shared_expert_parameters,
+):
+    """MLPs and experts computed a second time in the backward pass: with the whole layer, or alone."""
+    return repeats_layer * mlp_linear_forward_flops_per_token + flops_per_multiply_add * (
+        repeats_dense_mlps * num_dense_layers * dense_mlp_linear_parameters
+        + repeats_experts
+        * (num_moe_layers + num_prediction_layers)
+        * (num_experts_per_tok * expert_linear_parameters + shared_expert_parameters)
+    )
 
 
 @quantity("FLOP/token", "Recomputed, attention core")

@@ -167,6 +167,23 @@ analysis.input(
     choices="Precision",
 )
 analysis.input(
+    "cross_entropy",
+    "text",
+    "Cross entropy",
+    "unfused",
+    "Whether the loss keeps an FP32 softmax of all logits beside the logits themselves.",
+    choices="CrossEntropy",
+)
+analysis.input(
+    "memory_allowance",
+    "byte",
+    "Memory allowance",
+    2_000_000_000,
+    "For what is not modelled: communication buffers of the network library, workspaces of kernels, allocator "
+    "fragmentation, device context. Source: Zhang and Su 2025, arXiv 2502.07846: buffers of 0.8 to 2 GB; measured "
+    "reserved over allocated memory is 1.03 to 1.09 (MooreThreads/SimuMax, docs/b200)",
+)
+analysis.input(
     "bandwidth_model",
     "text",
     "Bandwidth model",

@@ -220,7 +220,7 @@ def moe_layers_per_stage(num_moe_layers, num_prediction_layers, pipeline_paralle
 def expert_latency(
     num_microbatches,
     moe_layers_per_stage,
-    repeats_layer,
+    expert_passes,
     expert_exchange_latency,
     forward_collectives_per_tensor_block,
     expert_tensor_collective_latency,
@@ -229,7 +229,7 @@ def expert_latency(
     return (
         num_microbatches
         * moe_layers_per_stage
-        * (2 + repeats_layer)
+        * expert_passes
         * (2 * expert_exchange_latency + forward_collectives_per_tensor_block * expert_tensor_collective_latency)
     )
 

@@ -96,16 +96,19 @@ def first_device_activation_memory(
     dense_layer_kept_bytes,
     first_device_moe_layers,
     moe_layer_kept_bytes,
-    first_device_heads,
-    logits_memory,
 ):
-    """Kept activations of all micro-batches in flight, and where it holds the head the logits of one."""
+    """Kept activations of all micro-batches in flight."""
     return (
         first_device_in_flight
         * rank_microbatch_tokens
         * (first_device_dense_layers * dense_layer_kept_bytes + first_device_moe_layers * moe_layer_kept_bytes)
-        + first_device_heads * logits_memory
     )
+
+
+@quantity("byte", "First device: at work")
+def first_device_work_memory(first_device_heads, logits_memory, head_weight_gradient_memory, working_layer_memory):
+    """What lives only while a micro-batch is worked on: of the output head where it holds that, or of a layer."""
+    return most(first_device_heads * (logits_memory + head_weight_gradient_memory), working_layer_memory)
 
 
 @quantity("byte", "First device")
@@ -114,13 +117,15 @@ def first_device_memory(
     first_device_gradient_memory,
     first_device_optimizer_memory,
     first_device_activation_memory,
+    first_device_work_memory,
 ):
-    """All that the device keeps of its chunks, both copies where the schedule has two."""
+    """All that the device keeps of its chunks, both copies where the schedule has two, and what is at work."""
     return (
         first_device_weight_memory
         + first_device_gradient_memory
         + first_device_optimizer_memory
         + first_device_activation_memory
+        + first_device_work_memory
     )
 
 
@@ -170,16 +175,19 @@ def mixed_device_activation_memory(
     dense_layer_kept_bytes,
     mixed_device_moe_layers,
     moe_layer_kept_bytes,
-    mixed_device_heads,
-    logits_memory,
 ):
-    """Kept activations of all micro-batches in flight, and where it holds the head the logits of one."""
+    """Kept activations of all micro-batches in flight."""
     return (
         mixed_device_in_flight
         * rank_microbatch_tokens
         * (mixed_device_dense_layers * dense_layer_kept_bytes + mixed_device_moe_layers * moe_layer_kept_bytes)
-        + mixed_device_heads * logits_memory
     )
+
+
+@quantity("byte", "Mixed device: at work")
+def mixed_device_work_memory(mixed_device_heads, logits_memory, head_weight_gradient_memory, working_layer_memory):
+    """What lives only while a micro-batch is worked on: of the output head where it holds that, or of a layer."""
+    return most(mixed_device_heads * (logits_memory + head_weight_gradient_memory), working_layer_memory)
 
 
 @quantity("byte", "Mixed device")
@@ -188,13 +196,15 @@ def mixed_device_memory(
     mixed_device_gradient_memory,
     mixed_device_optimizer_memory,
     mixed_device_activation_memory,
+    mixed_device_work_memory,
 ):
-    """All that the device keeps."""
+    """All that the device keeps, and what the layer or the head at work adds."""
     return (
         mixed_device_weight_memory
         + mixed_device_gradient_memory
         + mixed_device_optimizer_memory
         + mixed_device_activation_memory
+        + mixed_device_work_memory
     )
 
 
@@ -259,13 +269,15 @@ def middle_device_memory(
     middle_device_gradient_memory,
     middle_device_optimizer_memory,
     middle_device_activation_memory,
+    working_layer_memory,
 ):
-    """All that the device keeps."""
+    """All that the device keeps, and what the layer or the head at work adds."""
     return (
         middle_device_weight_memory
         + middle_device_gradient_memory
         + middle_device_optimizer_memory
         + middle_device_activation_memory
+        + working_layer_memory
     )
 
 
@@ -311,16 +323,19 @@ def last_device_activation_memory(
     dense_layer_kept_bytes,
     last_device_moe_layers,
     moe_layer_kept_bytes,
-    last_device_heads,
-    logits_memory,
 ):
-    """Kept activations of all micro-batches in flight, and where it holds the head the logits of one."""
+    """Kept activations of all micro-batches in flight."""
     return (
         last_device_in_flight
         * rank_microbatch_tokens
         * (last_device_dense_layers * dense_layer_kept_bytes + last_device_moe_layers * moe_layer_kept_bytes)
-        + last_device_heads * logits_memory
     )
+
+
+@quantity("byte", "Last device: at work")
+def last_device_work_memory(last_device_heads, logits_memory, head_weight_gradient_memory, working_layer_memory):
+    """What lives only while a micro-batch is worked on: of the output head where it holds that, or of a layer."""
+    return most(last_device_heads * (logits_memory + head_weight_gradient_memory), working_layer_memory)
 
 
 @quantity("byte", "Last device")
@@ -329,13 +344,15 @@ def last_device_memory(
     last_device_gradient_memory,
     last_device_optimizer_memory,
     last_device_activation_memory,
+    last_device_work_memory,
 ):
-    """All that the device keeps."""
+    """All that the device keeps, and what the layer or the head at work adds."""
     return (
         last_device_weight_memory
         + last_device_gradient_memory
         + last_device_optimizer_memory
         + last_device_activation_memory
+        + last_device_work_memory
     )
 
 
@@ -379,10 +396,26 @@ def largest_device_memory(first_device_memory, mixed_device_memory, middle_devic
     return most(first_device_memory, mixed_device_memory, middle_device_memory, last_device_memory)
 
 
+@quantity("byte", "Pipeline buffers")
+def pipeline_buffer_memory(
+    pipeline_parallel_size, rank_microbatch_tokens, hidden_size, activation_bytes, residual_copies
+):
+    """One micro-batch's activations as received from the stage before, and gradients from the one behind."""
+    return where(
+        pipeline_parallel_size > 1, 2 * rank_microbatch_tokens * hidden_size * activation_bytes * residual_copies, 0
+    )
+
+
+@quantity("byte", "Passing through")
+def passing_memory(gathered_layer_memory, layer_weight_gradient_memory, linear_input_memory, pipeline_buffer_memory):
+    """What every device needs besides: weights gathered, gradients not yet added up, inputs gathered, messages."""
+    return gathered_layer_memory + layer_weight_gradient_memory + linear_input_memory + pipeline_buffer_memory
+
+
 @quantity("byte", "Memory per device")
-def device_memory(largest_device_memory, gathered_layer_memory, working_layer_memory):
-    """Peak over the devices. Not modelled: communication buffers, allocator fragmentation, CUDA context."""
-    return largest_device_memory + gathered_layer_memory + working_layer_memory
+def device_memory(largest_device_memory, passing_memory, memory_allowance):
+    """Peak over the devices, with the allowance for what is not modelled."""
+    return largest_device_memory + passing_memory + memory_allowance
 
 
 @quantity("byte", "Memory left", number_format=SIGNED_BYTES)

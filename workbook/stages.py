@@ -184,20 +184,23 @@ def activations(
     dense_layer_kept_bytes,
     moe_layers,
     moe_layer_kept_bytes,
-    heads,
-    logits_memory,
 ):
-    """Kept activations, and beside the head the logits of one micro-batch."""
+    """Kept activations of all micro-batches in flight."""
     return (
         in_flight * rank_microbatch_tokens * (dense_layers * dense_layer_kept_bytes + moe_layers * moe_layer_kept_bytes)
-        + heads * logits_memory
     )
 
 
+@stages.quantity("byte", "At work")
+def work(exists, heads, logits_memory, head_weight_gradient_memory, working_layer_memory):
+    """What lives only while a micro-batch is worked on: of the output head, or of a layer."""
+    return exists * most(heads * (logits_memory + head_weight_gradient_memory), working_layer_memory)
+
+
 @stages.quantity("byte", "Memory")
-def memory(weights, gradients, optimizer_states, activations):
-    """All that the device keeps of its chunks; what passes through, and the allowance, come on top."""
-    return weights + gradients + optimizer_states + activations
+def memory(weights, gradients, optimizer_states, activations, work):
+    """All that the device keeps of its chunks and works on; what passes through, and the allowance, come on top."""
+    return weights + gradients + optimizer_states + activations + work
 
 
 @stages.quantity("s", "Compute, forward and backward")

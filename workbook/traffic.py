@@ -453,13 +453,19 @@ def expert_scale_up_copies(
     )
 
 
+@quantity("1", "Passes through the experts")
+def expert_passes(repeats_layer, repeats_experts):
+    """Forward and backward, and forward once more where layers or experts are repeated."""
+    return 2 + most(repeats_layer, repeats_experts)
+
+
 @quantity("byte", "Bytes per copy, all layers and passes")
 def expert_bytes_per_copy(
     tokens_per_device,
     num_moe_layers,
     num_prediction_layers,
     hidden_size,
-    repeats_layer,
+    expert_passes,
     dispatch_bytes,
     combine_bytes,
 ):
@@ -471,7 +477,7 @@ def expert_bytes_per_copy(
         tokens_per_device
         * (num_moe_layers + num_prediction_layers)
         * hidden_size
-        * (2 + repeats_layer)
+        * expert_passes
         * (dispatch_bytes + combine_bytes)
     )
 
@@ -592,7 +598,7 @@ def expert_tensor_collective_bytes(
     num_moe_layers,
     num_prediction_layers,
     forward_collectives_per_tensor_block,
-    repeats_layer,
+    expert_passes,
 ):
     """Experts split over ranks gather their tokens and reduce-scatter their results, forward, recomputed and backward.
 
@@ -606,7 +612,7 @@ def expert_tensor_collective_bytes(
         * activation_bytes
         * (num_moe_layers + num_prediction_layers)
         * forward_collectives_per_tensor_block
-        * (2 + repeats_layer)
+        * expert_passes
     )
 
 
