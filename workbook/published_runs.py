@@ -190,7 +190,7 @@ def _run(cells: Cells, path: Path, line: int) -> Run:
     speed, reason = Speed(source["counts"]), ""
     try:
         _refuse_known_errors(cells)
-        alternatives = tuple(_alternatives(cells, numbers))
+        alternatives = tuple(_alternatives(cells, numbers, source.get("inputs", {})))
         speed = _speed(numbers, source["counts"])
     except Unsupported as unsupported:
         reason = str(unsupported)
@@ -240,14 +240,15 @@ def _speed(numbers: Mapping[str, Number | None], counts: str) -> Speed:
     raise Unsupported("speed is not stated")
 
 
-def _alternatives(cells: Cells, numbers: Mapping[str, Number | None]) -> Iterator[Inputs]:
-    """What the run may have been, as inputs of the analysis."""
+def _alternatives(cells: Cells, numbers: Mapping[str, Number | None], of_source: Inputs) -> Iterator[Inputs]:
+    """What the run may have been, as inputs of the analysis; `of_source` are those of all rows of its source."""
     model = _model(cells["model"], numbers["seq_len"])
     schedule = _inputs("vp", cells["vp"])
     chunks = _number(cells["vp"], "vp") if schedule["pipeline_schedule"] == INTERLEAVED else 1
     inputs = _modelled(
         {
             **_aliases()["common"],
+            **of_source,
             **model,
             **_inputs("hardware", cells["hardware"]),
             **_inputs("precision", cells["precision"]),
