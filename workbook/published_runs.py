@@ -47,9 +47,9 @@ NUMBERS = {
 NUMBER = re.compile(r"~?(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(%?)(?: \(.*\)| of .*)?", re.IGNORECASE)
 # Shapes as sources write them in a model's name.
 SHAPES = {
-    "hidden_size": re.compile(r"\bh=(\d+)"),
-    "num_hidden_layers": re.compile(r"(?:\bL=|\breduced to )(\d+)"),
-    "num_attention_heads": re.compile(r"\bheads=(\d+)"),
+    "hidden_size": re.compile(r"\bh=([1-9]\d{0,5})\b"),
+    "num_hidden_layers": re.compile(r"\b(?:L=|reduced to )([1-9]\d{0,5})\b"),
+    "num_attention_heads": re.compile(r"\bheads=([1-9]\d{0,5})\b"),
 }
 INTERLEAVED = "interleaved 1F1B"
 # Inputs that a run may need and the analysis may lack, with the value that changes nothing.
@@ -172,7 +172,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Cells]]:
 def _common_cells(path: Path, columns: Sequence[str]) -> Cells:
     """Cells that follow for all rows of the format that the columns show."""
     formats = _aliases()["formats"].values()
-    closest = min(formats, key=lambda known: sum(column not in columns for column in known["columns"]))
+    closest = max(formats, key=lambda known: sum(column in columns for column in known["columns"]))
     for column in closest["columns"]:
         if column not in columns:
             raise UserError(f"{path}: line 1 has no column {column}: needed are {', '.join(closest['columns'])}")
