@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from pyxl.layout.header import show_master
 from pyxl.plan import Plan
-from workbook.sheets import analysis, catalogues, checks, constants, documentation, roofline, stages, summary
+from workbook.sheets import (
+    analysis,
+    catalogues,
+    checks,
+    collectives,
+    constants,
+    documentation,
+    roofline,
+    stages,
+    summary,
+)
 from workbook.study import Study
 
 
@@ -17,18 +27,20 @@ def plan(study: Study, *, protect: bool = False) -> Plan:
     chosen = _chosen(study)
     roofline_sheet, roofline_places = roofline.sheet(study, chosen, placed, places)
     stages_sheet, stage_places = stages.sheet(study, chosen, placed, places)
+    collectives_sheet, collective_places = collectives.sheet(study, chosen, placed, places)
     summary_sheet, summary_places = summary.sheet(study, placed)
-    known = {**places, **roofline_places, **stage_places, **summary_places}
+    known = {**places, **roofline_places, **stage_places, **collective_places, **summary_places}
     checks_sheet, master = checks.sheet(study, placed, known)
     sheets = [
         summary_sheet,
         placed.sheet,
         roofline_sheet,
         stages_sheet,
+        collectives_sheet,
         *tables,
         constants_sheet,
         checks_sheet,
-        documentation.formulas(placed, (summary_sheet, roofline_sheet, stages_sheet, checks_sheet)),
+        documentation.formulas(placed, (summary_sheet, roofline_sheet, stages_sheet, collectives_sheet, checks_sheet)),
         documentation.sources(study),
     ]
     sheets.append(documentation.about(sheets))

@@ -180,6 +180,7 @@ def data_parallel_latency(
     num_moe_layers,
     num_hidden_layers,
     expert_shard_collective_latency,
+    reduces_in_network,
     replica_collective_latency,
     expert_replica_collective_latency,
 ):
@@ -187,8 +188,8 @@ def data_parallel_latency(
     return layers_per_device * (
         (weight_gathers + gradient_collectives)
         * (shard_collective_latency + num_moe_layers / num_hidden_layers * expert_shard_collective_latency)
-        + replica_collective_latency
-        + num_moe_layers / num_hidden_layers * expert_replica_collective_latency
+        + (2 - reduces_in_network)
+        * (replica_collective_latency + num_moe_layers / num_hidden_layers * expert_replica_collective_latency)
     )
 
 

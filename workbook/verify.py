@@ -19,13 +19,14 @@ from pyxl.quantity import Failure, Kind, attempt
 from pyxl.readings.number import OK
 from pyxl.rows import RowModel
 from workbook.analysis import analysis
+from workbook.collectives import collectives
 from workbook.file_inputs import Inputs, read_inputs
 from workbook.operators import operators
 from workbook.sheets import summary
 from workbook.stages import stages
 
 TOLERANCE = 1e-9
-ROW_SHEETS: Mapping[str, RowModel] = {"Roofline": operators, "Stages": stages}
+ROW_SHEETS: Mapping[str, RowModel] = {"Roofline": operators, "Stages": stages, "Collectives": collectives}
 ABSENT = "nothing"
 NOT_OK = "not OK"
 TYPED_OVER = "typed over: it should be a formula"

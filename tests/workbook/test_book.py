@@ -149,7 +149,7 @@ def test_every_input_has_a_validation(book: Any, rows: reader.ModelRows) -> None
     validated = {place for rule in book["Analysis"].data_validations.dataValidation for place in cells(str(rule.sqref))}
     first = min(rows.columns.values())
     assert validated == {(rows.rows[name], first + slot) for name in INPUTS for slot in range(SLOTS)}
-    for title in ("Roofline", "Stages"):
+    for title in ("Roofline", "Stages", "Collectives"):
         inputs = {(c.row, c.column) for row in book[title].iter_rows() for c in row if c.style == "solbook input"}
         assert inputs
         rules = book[title].data_validations.dataValidation
@@ -209,7 +209,8 @@ def test_the_summary_has_a_line_per_slot(
 
 def test_sheets_stand_in_reading_order(book: Any) -> None:
     assert book.sheetnames == [
-        "Summary", "Analysis", "Roofline", "Stages", "Hardware", "Models", "Choices", "Constants", "Checks", "Formulas",
+        "Summary", "Analysis", "Roofline", "Stages", "Collectives",
+        "Hardware", "Models", "Choices", "Constants", "Checks", "Formulas",
         "Sources", "About",
     ]  # fmt: skip
     assert book.active.title == "Summary"

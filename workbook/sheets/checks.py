@@ -54,7 +54,7 @@ def _lines() -> list[CheckLine]:
             ),
         )
     )
-    for title in ("Roofline", "Stages"):
+    for title in ("Roofline", "Stages", "Collectives"):
         shown = Symbol(f"{title}.strategy")
         lines.append(
             CheckLine(
@@ -118,4 +118,21 @@ def _lines() -> list[CheckLine]:
             ),
         )
     )
+    for column, name, where_to in (
+        ("scale_out_total", "scale_out_bytes", "scale-out traffic"),
+        ("scale_up_total", "scale_up_bytes", "scale-up traffic"),
+        ("pod_total", "pod_bytes", "traffic between pods"),
+        ("latency_total", "latency_time", "latency"),
+    ):
+        sent, expected = total(Symbol(f"Collectives.{column}")), Symbol(f"Collectives.{name}")
+        lines.append(
+            CheckLine(
+                f"Collectives add up to the {where_to}",
+                f"Column of the sheet Collectives against the Analysis' {name}.",
+                require(
+                    most(sent - expected, expected - sent) <= Symbol("relative_tolerance") * expected,
+                    f"the collectives of the sheet Collectives do not add up to {name}",
+                ),
+            )
+        )
     return lines

@@ -1,4 +1,4 @@
-"""Stages: what each pipeline stage of one chosen strategy holds."""
+"""Stages: what each device of one chosen strategy's pipeline holds and computes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def sheet(
     laid_out = start(
         "Stages",
         "Pipeline stages",
-        "What each stage holds on a rank, one copy of it. Choose a strategy in B5. "
-        "With DualPipe a device holds stage i and its mirror image, PP - 1 - i.",
+        "What each device of a pipeline holds, of all its chunks and copies. Choose a strategy in B5. "
+        "With mirrored schedules a device holds chunk i and the i-th from the end.",
     )
     table = rows_sheet.lay_out(laid_out, stages, study.values, chosen, placed, places)
     return laid_out, table.references

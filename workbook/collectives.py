@@ -1,0 +1,382 @@
+"""Collectives: every message of a step by group and link, for one rank, of one strategy.
+
+A second route to the traffic of the analysis, which adds collectives up: the sheet Checks compares the totals. A row is
+one kind of collective: `count` of them per step, each over a full tensor of the group, of which the shares say how much
+a rank gets through each network. Shares of experts are copies: a token may be sent several times.
+"""
+
+from typing import Any
+
+from pyxl.operations import where
+from pyxl.rows import RowModel
+from workbook.analysis import analysis
+
+collectives = RowModel(analysis)
+collectives.section("Collectives")
+
+collectives.input("operation", "text", "Operation", None, "What the ranks do together.")
+collectives.input("group_size", "1", "Group size", None, "Ranks that take part.")
+collectives.input("group_ranks_in_node", "1", "Of them in a node", None, "Ranks of the group that share a node.")
+collectives.input(
+    "tensor", "byte", "Full tensor", None, "Bytes of one collective, whole; of experts: of one copy each."
+)
+collectives.input("count", "1", "Times per step", None, "Collectives of this kind that a rank takes part in per step.")
+collectives.input("scale_out_share", "1", "Scale-out share", None, "Part of the tensor that reaches a rank's NIC.")
+collectives.input("scale_up_share", "1", "Scale-up share", None, "Part that reaches a rank by the scale-up network.")
+collectives.input("pod_share", "1", "Share between pods", None, "Part that reaches a rank from other pods.")
+collectives.input("latency", "s", "Latency, once", None, "Hops of one collective, one after the other.")
+
+
+@collectives.quantity("text", "Algorithm")
+def algorithm(group_size, enters_node_once, reduces_in_network):
+    """How the ranks do it: the bandwidth model of the strategy, where there is a group at all."""
+    return where(
+        group_size > 1,
+        where(
+            enters_node_once == 1, where(reduces_in_network == 1, "hierarchical, switches add", "hierarchical"), "flat"
+        ),
+        "none",
+    )
+
+
+@collectives.quantity("byte", "Scale-out, once")
+def scale_out_once(tensor, scale_out_share):
+    """Bytes of one collective through a rank's NIC."""
+    return tensor * scale_out_share
+
+
+@collectives.quantity("byte", "Scale-up, once")
+def scale_up_once(tensor, scale_up_share):
+    """Bytes of one collective through a rank's scale-up port."""
+    return tensor * scale_up_share
+
+
+@collectives.quantity("byte", "Scale-out, per step")
+def scale_out_total(count, scale_out_once):
+    """Bytes of all of them through a rank's NIC."""
+    return count * scale_out_once
+
+
+@collectives.quantity("byte", "Scale-up, per step")
+def scale_up_total(count, scale_up_once):
+    """Bytes of all of them through a rank's scale-up port."""
+    return count * scale_up_once
+
+
+@collectives.quantity("byte", "Between pods, per step")
+def pod_total(count, tensor, pod_share):
+    """Bytes of all of them from other pods."""
+    return count * tensor * pod_share
+
+
+@collectives.quantity("s", "Scale-out time")
+def scale_out_link_time(scale_out_total, scale_out_ceiling):
+    """Time of the NIC."""
+    return where(scale_out_total > 0, scale_out_total / scale_out_ceiling, 0)
+
+
+@collectives.quantity("s", "Scale-up time")
+def scale_up_link_time(scale_up_total, scale_up_ceiling):
+    """Time of the scale-up port."""
+    return where(scale_up_total > 0, scale_up_total / scale_up_ceiling, 0)
+
+
+@collectives.quantity("s", "Time between pods")
+def pod_link_time(pod_total, pod_ceiling):
+    """Time of a rank's part of the links between pods."""
+    return where(pod_total > 0, pod_total / pod_ceiling, 0)
+
+
+@collectives.quantity("s", "Latency, per step")
+def latency_total(count, latency):
+    """Hops of all of them."""
+    return count * latency
+
+
+def shard_latency(layers_per_device, shard_collective_latency):
+    return layers_per_device * shard_collective_latency
+
+
+def expert_shard_latency(layers_per_device, num_moe_layers, num_hidden_layers, expert_shard_collective_latency):
+    return layers_per_device * num_moe_layers / num_hidden_layers * expert_shard_collective_latency
+
+
+def gradient_reductions(gradient_reductions_per_step, gradient_reductions_per_microbatch, microbatches_per_copy):
+    return gradient_reductions_per_step + gradient_reductions_per_microbatch * microbatches_per_copy
+
+
+def gradient_gathers(gradient_gathers_per_step, reduces_in_network):
+    return gradient_gathers_per_step * (1 - reduces_in_network)
+
+
+def tensor_tensor(tensor_collective_tensor, num_microbatches):
+    return tensor_collective_tensor / num_microbatches
+
+
+def expert_tensor_tensor(
+    rank_microbatch_tokens, expert_tensor_parallel_size, expert_tensor_copies, hidden_size, activation_bytes
+):
+    return rank_microbatch_tokens * expert_tensor_parallel_size * expert_tensor_copies * hidden_size * activation_bytes
+
+
+def context_tensor(microbatch_tokens, exchanges_heads, context_parallel_size, context_exchange_width, activation_bytes):
+    tokens = microbatch_tokens / where(exchanges_heads == 1, context_parallel_size, 1)
+    return tokens * context_exchange_width * activation_bytes
+
+
+def context_forward(
+    num_microbatches, context_exchange_layers, pipeline_parallel_size, context_forward_passes, repeats_layer
+):
+    layers = num_microbatches * context_exchange_layers / pipeline_parallel_size
+    return layers * context_forward_passes * (1 + repeats_layer)
+
+
+def context_backward(num_microbatches, context_exchange_layers, pipeline_parallel_size, context_backward_passes):
+    return num_microbatches * context_exchange_layers / pipeline_parallel_size * context_backward_passes
+
+
+def dispatched(rank_microbatch_tokens, hidden_size, dispatch_bytes):
+    return rank_microbatch_tokens * hidden_size * dispatch_bytes
+
+
+def combined(rank_microbatch_tokens, hidden_size, combine_bytes):
+    return rank_microbatch_tokens * hidden_size * combine_bytes
+
+
+def expert_forward(num_microbatches, moe_layers_per_stage, expert_passes):
+    return num_microbatches * moe_layers_per_stage * (expert_passes - 1)
+
+
+def expert_backward(num_microbatches, moe_layers_per_stage):
+    return num_microbatches * moe_layers_per_stage
+
+
+def message(rank_microbatch_tokens, hidden_size, activation_bytes):
+    return rank_microbatch_tokens * hidden_size * activation_bytes
+
+
+def expert_pod_share(expert_scale_out_copies, expert_share_outside_pod):
+    return expert_scale_out_copies * expert_share_outside_pod
+
+
+# The groups: how many ranks, how many of them in a node, which shares of a tensor reach a rank, how long a hop takes.
+SHARD: dict[str, Any] = {
+    "group_size": lambda shard_size: shard_size,
+    "group_ranks_in_node": lambda shard_ranks_in_node: shard_ranks_in_node,
+    "scale_out_share": lambda shard_scale_out_share: shard_scale_out_share,
+    "scale_up_share": lambda shard_scale_up_share: shard_scale_up_share,
+    "pod_share": lambda shard_pod_share: shard_pod_share,
+    "latency": shard_latency,
+}
+EXPERT_SHARD: dict[str, Any] = {
+    "group_size": lambda expert_shard_size: expert_shard_size,
+    "group_ranks_in_node": lambda expert_shard_ranks_in_node: expert_shard_ranks_in_node,
+    "scale_out_share": lambda expert_shard_scale_out_share: expert_shard_scale_out_share,
+    "scale_up_share": lambda expert_shard_scale_up_share: expert_shard_scale_up_share,
+    "pod_share": lambda expert_shard_pod_share: expert_shard_pod_share,
+    "latency": expert_shard_latency,
+}
+REPLICA: dict[str, Any] = {
+    "group_size": lambda data_parallel_replicas: data_parallel_replicas,
+    "group_ranks_in_node": lambda replicas_in_node: replicas_in_node,
+    "scale_out_share": lambda replica_scale_out_share: replica_scale_out_share,
+    "scale_up_share": lambda replica_scale_up_share: replica_scale_up_share,
+    "pod_share": lambda replica_pod_share: replica_pod_share,
+    "latency": lambda layers_per_device, replica_collective_latency: layers_per_device * replica_collective_latency,
+}
+EXPERT_REPLICA: dict[str, Any] = {
+    "group_size": lambda data_parallel_replicas: data_parallel_replicas,
+    "group_ranks_in_node": lambda expert_replicas_in_node: expert_replicas_in_node,
+    "scale_out_share": lambda expert_replica_scale_out_share: expert_replica_scale_out_share,
+    "scale_up_share": lambda expert_replica_scale_up_share: expert_replica_scale_up_share,
+    "pod_share": lambda expert_replica_pod_share: expert_replica_pod_share,
+    "latency": lambda layers_per_device, num_moe_layers, num_hidden_layers, expert_replica_collective_latency: (
+        layers_per_device * num_moe_layers / num_hidden_layers * expert_replica_collective_latency
+    ),
+}
+TENSOR: dict[str, Any] = {
+    "group_size": lambda tensor_parallel_size: tensor_parallel_size,
+    "group_ranks_in_node": lambda tensor_ranks_in_node: tensor_ranks_in_node,
+    "scale_out_share": lambda tensor_scale_out_share: tensor_scale_out_share,
+    "scale_up_share": lambda tensor_scale_up_share: tensor_scale_up_share,
+    "pod_share": lambda tensor_pod_share: tensor_pod_share,
+    "latency": lambda tensor_collective_latency: tensor_collective_latency,
+}
+EXPERT_TENSOR: dict[str, Any] = {
+    "group_size": lambda expert_tensor_parallel_size: expert_tensor_parallel_size,
+    "group_ranks_in_node": lambda expert_tensor_ranks_in_node: expert_tensor_ranks_in_node,
+    "scale_out_share": lambda expert_tensor_scale_out_share: expert_tensor_scale_out_share,
+    "scale_up_share": lambda expert_tensor_scale_up_share: expert_tensor_scale_up_share,
+    "pod_share": lambda expert_tensor_pod_share: expert_tensor_pod_share,
+    "latency": lambda expert_tensor_collective_latency: expert_tensor_collective_latency,
+}
+CONTEXT: dict[str, Any] = {
+    "group_size": lambda context_parallel_size: context_parallel_size,
+    "group_ranks_in_node": lambda context_ranks_in_node: context_ranks_in_node,
+    "scale_out_share": lambda context_scale_out_share: context_scale_out_share,
+    "scale_up_share": lambda context_scale_up_share: context_scale_up_share,
+    "pod_share": lambda context_pod_share: context_pod_share,
+    "latency": lambda context_exchange_latency: context_exchange_latency,
+}
+EXPERT: dict[str, Any] = {
+    "group_size": lambda expert_parallel_size: expert_parallel_size,
+    "group_ranks_in_node": lambda expert_ranks_in_node: expert_ranks_in_node,
+    "scale_out_share": lambda expert_scale_out_copies: expert_scale_out_copies,
+    "scale_up_share": lambda expert_scale_up_copies: expert_scale_up_copies,
+    "pod_share": expert_pod_share,
+    "latency": lambda expert_exchange_latency: expert_exchange_latency,
+}
+PIPELINE: dict[str, Any] = {
+    "group_size": lambda pipeline_parallel_size: pipeline_parallel_size,
+    "group_ranks_in_node": lambda pipeline_parallel_size, pipeline_is_remote: (
+        1 + (pipeline_parallel_size - 1) * (1 - pipeline_is_remote)
+    ),
+    "scale_out_share": lambda pipeline_is_remote: pipeline_is_remote,
+    "scale_up_share": lambda pipeline_is_remote: 1 - pipeline_is_remote,
+    "pod_share": 0,
+    "latency": lambda pipeline_message_latency: pipeline_message_latency,
+}
+
+collectives.row(
+    "Weights, dense state",
+    operation="all-gather",
+    **SHARD,
+    tensor=lambda dense_gather_tensor: dense_gather_tensor,
+    count=lambda weight_gathers: weight_gathers,
+)
+collectives.row(
+    "Gradients, dense state",
+    operation="reduce-scatter",
+    **SHARD,
+    tensor=lambda dense_reduce_tensor: dense_reduce_tensor,
+    count=gradient_reductions,
+)
+collectives.row(
+    "Reduced gradients, dense state",
+    operation="all-gather",
+    **SHARD,
+    tensor=lambda dense_reduce_tensor: dense_reduce_tensor,
+    count=gradient_gathers,
+)
+collectives.row(
+    "Weights, experts",
+    operation="all-gather",
+    **EXPERT_SHARD,
+    tensor=lambda expert_gather_tensor: expert_gather_tensor,
+    count=lambda weight_gathers: weight_gathers,
+)
+collectives.row(
+    "Gradients, experts",
+    operation="reduce-scatter",
+    **EXPERT_SHARD,
+    tensor=lambda expert_reduce_tensor: expert_reduce_tensor,
+    count=gradient_reductions,
+)
+collectives.row(
+    "Reduced gradients, experts",
+    operation="all-gather",
+    **EXPERT_SHARD,
+    tensor=lambda expert_reduce_tensor: expert_reduce_tensor,
+    count=gradient_gathers,
+)
+collectives.row(
+    "Gradients of replicas, dense state",
+    operation="all-reduce",
+    **REPLICA,
+    tensor=lambda dense_reduce_tensor, shard_size: dense_reduce_tensor / shard_size,
+    count=lambda reduces_in_network: 2 - reduces_in_network,
+)
+collectives.row(
+    "Gradients of replicas, experts",
+    operation="all-reduce",
+    **EXPERT_REPLICA,
+    tensor=lambda expert_reduce_tensor, expert_shard_size: expert_reduce_tensor / expert_shard_size,
+    count=lambda reduces_in_network: 2 - reduces_in_network,
+)
+collectives.row(
+    "Tensor parallel, forward",
+    operation="all-gather and reduce-scatter",
+    **TENSOR,
+    tensor=tensor_tensor,
+    count=lambda num_microbatches, tensor_blocks, tensor_forward_collectives: (
+        num_microbatches * tensor_blocks * tensor_forward_collectives
+    ),
+)
+collectives.row(
+    "Tensor parallel, recomputed",
+    operation="all-gather and reduce-scatter",
+    **TENSOR,
+    tensor=tensor_tensor,
+    count=lambda num_microbatches, tensor_blocks, tensor_forward_collectives, repeats_layer: (
+        num_microbatches * tensor_blocks * tensor_forward_collectives * repeats_layer
+    ),
+)
+collectives.row(
+    "Tensor parallel, backward",
+    operation="all-gather and reduce-scatter",
+    **TENSOR,
+    tensor=tensor_tensor,
+    count=lambda num_microbatches, tensor_blocks, tensor_backward_collectives: (
+        num_microbatches * tensor_blocks * tensor_backward_collectives
+    ),
+)
+collectives.row(
+    "Expert tensor parallel",
+    operation="all-gather and reduce-scatter",
+    **EXPERT_TENSOR,
+    tensor=expert_tensor_tensor,
+    count=lambda num_microbatches, moe_layers_per_stage, expert_passes, forward_collectives_per_tensor_block: (
+        num_microbatches * moe_layers_per_stage * expert_passes * forward_collectives_per_tensor_block
+    ),
+)
+collectives.row(
+    "Context parallel, forward",
+    operation="exchange",
+    **CONTEXT,
+    tensor=context_tensor,
+    count=context_forward,
+)
+collectives.row(
+    "Context parallel, backward",
+    operation="exchange",
+    **CONTEXT,
+    tensor=context_tensor,
+    count=context_backward,
+)
+collectives.row(
+    "Dispatch to experts, forward",
+    operation="all-to-all",
+    **EXPERT,
+    tensor=dispatched,
+    count=expert_forward,
+)
+collectives.row(
+    "Combine from experts, forward",
+    operation="all-to-all",
+    **EXPERT,
+    tensor=combined,
+    count=expert_forward,
+)
+collectives.row(
+    "Dispatch to experts, backward",
+    operation="all-to-all",
+    **EXPERT,
+    tensor=dispatched,
+    count=expert_backward,
+)
+collectives.row(
+    "Combine from experts, backward",
+    operation="all-to-all",
+    **EXPERT,
+    tensor=combined,
+    count=expert_backward,
+)
+collectives.row(
+    "Pipeline messages",
+    operation="send",
+    **PIPELINE,
+    tensor=message,
+    count=lambda num_microbatches, pipeline_messages: num_microbatches * pipeline_messages,
+)
+
+collectives.close(also=("scale_out_bytes", "scale_up_bytes", "pod_bytes", "latency_time"))
