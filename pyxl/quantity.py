@@ -20,9 +20,9 @@ import graphlib
 import inspect
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pyxl.operations import Expression, Operation, Symbol, apply, literals, symbols
@@ -81,6 +81,10 @@ class Quantity:
     def ingredients(self) -> set[str]:
         """The names that this quantity is computed from."""
         return symbols(self.expression) if self.expression is not None else set()
+
+    def given(self) -> Quantity:
+        """The same quantity for a model that takes its value from elsewhere, as it does an input's."""
+        return replace(self, kind=Kind.INPUT, expression=None, function=None, parameters=())
 
 
 def _note_and_source(text: str) -> tuple[str, str]:
@@ -268,11 +272,7 @@ class Model:
             raise DefinitionError(f"'{name}' at {self.quantities[name].place} is also the name of a series")
         graph: dict[str, set[str]] = {}
         for quantity in self.quantities.values():
-            needed: set[str] = set()
-            for ingredient in quantity.ingredients:
-                if ingredient in self.columns:
-                    continue
-                needed.update(self.series.get(ingredient, (ingredient,)))
+            needed = self.needed(quantity.name)
             for ingredient in sorted(needed):
                 if ingredient not in self.quantities:
                     raise DefinitionError(
@@ -284,6 +284,22 @@ class Model:
         except graphlib.CycleError as error:
             cycle = [f"'{name}' at {self.quantities[name].place}" for name in error.args[1]]
             raise DefinitionError("these quantities define each other in a circle: " + ", ".join(cycle)) from None
+
+    def needed(self, name: str) -> set[str]:
+        """The quantities that one is computed from: a series by its members, without table columns."""
+        ingredients = self.quantities[name].ingredients - self.columns.keys()
+        return {member for ingredient in ingredients for member in self.series.get(ingredient, (ingredient,))}
+
+    def between(self, sources: Collection[str], results: Iterable[str]) -> tuple[str, ...]:
+        """The quantities through which sources reach results, in order of declaration, without the sources."""
+        reached, leading = set(sources), set(results)
+        for name in self._order:
+            if self.needed(name) & reached:
+                reached.add(name)
+        for name in reversed(self._order):
+            if name in leading:
+                leading |= self.needed(name)
+        return tuple(name for name in self.quantities if name in reached & leading and name not in sources)
 
     def compute(self, inputs: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """The value of every quantity.

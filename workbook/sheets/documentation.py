@@ -48,6 +48,8 @@ SHEETS = {
     "Analysis": "The model: one row per quantity, one column per strategy",
     "Roofline": "Matrix multiplications of one chosen strategy under their roofs",
     "Stages": "Pipeline stages of one chosen strategy",
+    "Precision": "One chosen strategy under several precision recipes",
+    "Elasticities": "How much one chosen strategy's step time follows each input",
     "Hardware": "Devices and their rates, each with its source",
     "Models": "Models and their configurations",
     "Choices": "Tables behind the drop-downs",
