@@ -223,7 +223,8 @@ def _scenario(
         alternative = recalculated.get(grid.place(*choice), grid.cells.get(choice))
         computed = scenario.under(alternative, values[chosen], columns)
         cases.append(computed)
-        expected = [(results, column, name, computed[name]) for name in (POSSIBLE, DIFFERING)]
+        expected: list[tuple[Mapping[Any, int], int | None, str, Any]] = []
+        expected += [(results, column, name, computed[name]) for name in (POSSIBLE, DIFFERING)]
         expected += [(results, column, name, computed[shown(name)]) for name in scenario.results]
         expected += [(rest, column, name, computed[name]) for name in scenario.path]
         if number > 1:

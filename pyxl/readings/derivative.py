@@ -5,8 +5,8 @@ again an expression, so that the other readings compute it, print it and check i
 the derivative `ZERO`; terms of it are left out, so an expression's derivative is as short as the part that changes.
 
 Comparisons, texts, checks and rounded numbers stand still but where they jump: their derivative is `ZERO`. where()
-has the derivative of the branch that it takes, least() and most() that of the operand that they take: the first,
-where two are equal.
+has the derivative of the branch that it takes, least() and most() that of the operand that they take: where two are
+equal of the first, but of a literal last.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _power(operands: Operands, derivatives: Operands) -> Expression:
     return lower if isinstance(exponent, Literal) else _either(exponent == 1, d_base, lower)
 
 
-def _extreme(best: Callable[..., Any], wins: Callable[[Expression, Any], Any]) -> Rule:
+def _extreme(best: Callable[..., Any], wins: Callable[[Any, Any], Any]) -> Rule:
     def rule(operands: Operands, derivatives: Operands) -> Expression:
         if all(derivative is ZERO for derivative in derivatives):
             return ZERO
@@ -119,11 +119,13 @@ def _extreme(best: Callable[..., Any], wins: Callable[[Expression, Any], Any]) -
             (series,), (changes,) = operands, derivatives
             taken: Expression = pick(best(series), series, changes)
             return taken
-        first, *rest = operands
-        d_first, *d_rest = derivatives
-        if len(rest) == 1:
-            return _either(wins(first, rest[0]), d_first, d_rest[0])
-        return _either(wins(first, best(*rest)), d_first, rule(rest, d_rest))
+        # A literal comes last: where it is met exactly, what can move counts.
+        pairs = sorted(zip(operands, derivatives, strict=True), key=lambda pair: isinstance(pair[0], Literal))
+        *leading, (last, change) = pairs
+        for operand, d_operand in reversed(leading):
+            change = _either(wins(operand, last), d_operand, change)
+            last = best(operand, last)
+        return change
 
     return rule
 

@@ -19,10 +19,12 @@ TITLE = "Elasticities"
 HOW_TO_READ = (
     "An elasticity of -0.50 says that 1 % more of the input makes the step 0.5 % shorter, all else as it is. Inputs "
     "that the step time does not depend on at all are left out.",
+    "Under perfect overlap only the resource that binds counts: what the others need may change without effect. A "
+    "derivative is in seconds of step time per unit of its quantity.",
     "It holds for small changes. Degrees of parallelism are whole numbers and may have to divide others: take theirs "
     "as a direction. What is rounded up to whole numbers counts as constant.",
-    "Where two things limit equally, say a degree that just fills a node, the slope differs up and down; one of both "
-    "is shown. Where two resources take equally long, it is that of the resource named by bound.",
+    "Where two limits are equal, say a degree that just fills a node, more has another slope than less: one of both is "
+    "shown. Where two resources take equally long, it is that of the one which bound names.",
 )
 
 
