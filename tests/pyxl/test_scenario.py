@@ -53,6 +53,7 @@ def test_only_what_the_input_decides_is_computed_again(model: Model, scenario: S
     assert scenario.path == ("rate", "time", "verdict")
     assert scenario.imports == ("part",)
     assert all(scenario[name] is model[name] for name in scenario.path)
+    assert Scenario(model, "device", ("time",), WHY).path == ("rate", "time")
 
 
 @pytest.mark.parametrize("device", ["Small", "Large"])
