@@ -274,7 +274,7 @@ def test_help(command: str, run: Run) -> None:
         ("pipeline_parallel_size=3", "must divide devices"),
         ("devices=2047", "must divide"),
         ("micro_batch_size=7", "must divide global_batch_size"),
-        ("pipeline_parallel_size=64", "leaves the last stage without a layer"),
+        ("pipeline_parallel_size=64", "there are too few layers"),
     ],
 )
 def test_settings(setting: str, problem: str, refused: Callable[..., str]) -> None:
@@ -524,8 +524,8 @@ def test_a_constant_is_set_for_all_strategies_or_not_at_all(
     run: Run, refused: Callable[..., str], tmp_path: Path
 ) -> None:
     path = tmp_path / "study.toml"
-    path.write_text('title = "T"\n[common]\nlogit_bytes = 2\n[strategies."A one"]\nmicro_batch_size = 7.5\n')
+    path.write_text('title = "T"\n[common]\nseconds_per_hour = 2\n[strategies."A one"]\nmicro_batch_size = 7.5\n')
     assert run("build", path, "-o", "a.xlsx")[0] == 0
     assert run("verify", "a.xlsx", "--with", "formualizer")[0] == 0
-    path.write_text('title = "T"\n[strategies."A one"]\nmicro_batch_size = 7.5\nlogit_bytes = 2\n')
-    assert "'logit_bytes' is a constant of all strategies: set it in [common]" in refused("compute", path)
+    path.write_text('title = "T"\n[strategies."A one"]\nmicro_batch_size = 7.5\nseconds_per_hour = 2\n')
+    assert "'seconds_per_hour' is a constant of all strategies: set it in [common]" in refused("compute", path)
