@@ -16,6 +16,7 @@ STUDIES = {name: study.load(name) for name in study.names()}
 CASES = [(name, strategy) for name, each in STUDIES.items() for strategy in each.strategies]
 STEP = 1e-5
 KINK = 1e-4
+JUMP = 100  # no slope at all: a value that is rounded up changes here
 
 
 def slopes(name: str, strategy: str, source: str) -> tuple[float, float, float]:
@@ -42,6 +43,8 @@ def test_elasticities_are_the_slopes_of_the_engine(name: str, strategy: str) -> 
             assert shown == pytest.approx(across, rel=1e-4, abs=1e-6), source
         else:
             assert analysis[source].unit in ("1", "device"), source
+            if max(abs(below), abs(above)) > JUMP:
+                continue
             assert shown == pytest.approx(below, abs=KINK) or shown == pytest.approx(above, abs=KINK), source
 
 
