@@ -101,7 +101,9 @@ def _label_end(series: Any) -> None:
 
 def _columns(chart: Chart) -> Any:
     bars = BarChart()
-    bars.type = "col"
+    lying = chart.kind == "bars"
+    level = lying or chart.kind == "clustered"  # few or short names
+    bars.type = "bar" if lying else "col"
     bars.gapWidth = 60
     if chart.kind == "stacked":
         bars.grouping, bars.overlap = "stacked", 100
@@ -113,10 +115,13 @@ def _columns(chart: Chart) -> Any:
         series.invertIfNegative = False
         bars.series.append(series)
     _axis(bars.x_axis, chart.x_title, "General", None, logarithmic=False)
-    bars.x_axis.txPr = _rich(900, rotation=-2700000)
+    bars.x_axis.txPr = _rich(900, rotation=0 if level else -2700000)
     bars.x_axis.tickLblPos = "low"
     _axis(bars.y_axis, chart.y_title, chart.y_format, chart.y_range, logarithmic=chart.logarithmic)
     _grid(bars.y_axis)
+    if lying:  # the first category on top, bars from 0 to either side
+        bars.x_axis.scaling.orientation = "maxMin"
+        bars.x_axis.crosses, bars.y_axis.crosses = "autoZero", "max"
     if chart.lines:
         lines = LineChart()
         for planned in chart.lines:

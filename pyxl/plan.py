@@ -101,7 +101,10 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A native chart. `kind` is "stacked" (columns), "columns" or "scatter"; `lines` are drawn over columns."""
+    """A native chart: "stacked", "columns", "clustered" (columns with level names), "bars" or "scatter".
+
+    `lines` are drawn over columns.
+    """
 
     kind: str
     title: str

@@ -21,7 +21,7 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pyxl.operations import Expression, Operation, Symbol, apply, literals, symbols
@@ -83,6 +83,10 @@ class Quantity:
     def ingredients(self) -> set[str]:
         """The names that this quantity is computed from."""
         return symbols(self.expression) if self.expression is not None else set()
+
+    def given(self) -> Quantity:
+        """The same quantity for a model that takes its value from elsewhere, as it does an input's."""
+        return replace(self, kind=Kind.INPUT, expression=None, function=None, parameters=())
 
 
 def _note_and_source(text: str) -> tuple[str, str]:
@@ -297,6 +301,15 @@ class Model:
                 if name not in given:
                     pending.extend(self.needs[name])
         return [name for name in self._order if name in needed]
+
+    def between(self, sources: Collection[str], results: Iterable[str]) -> tuple[str, ...]:
+        """The quantities through which sources reach results, in order of declaration, without the sources."""
+        reached = set(sources)
+        for name in self._order:
+            if self.needs[name] & reached:
+                reached.add(name)
+        found = reached.intersection(self.order(results)).difference(sources)
+        return tuple(name for name in self.quantities if name in found)
 
     def compute(
         self, inputs: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], wanted: Iterable[str] | None = None

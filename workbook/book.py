@@ -11,11 +11,15 @@ from workbook.sheets import (
     collectives,
     constants,
     documentation,
+    elasticities,
+    precision,
     roofline,
     stages,
     summary,
 )
 from workbook.study import Study
+
+OF_ONE_STRATEGY = (roofline, stages, collectives, precision, elasticities)
 
 
 def plan(study: Study, *, protect: bool = False) -> Plan:
@@ -24,23 +28,21 @@ def plan(study: Study, *, protect: bool = False) -> Plan:
     constant_places, constants_sheet = constants.sheet(study)
     places = table_places | constant_places
     placed = analysis.sheet(study, places)
-    chosen = _chosen(study)
-    roofline_sheet, roofline_places = roofline.sheet(study, chosen, placed, places)
-    stages_sheet, stage_places = stages.sheet(study, chosen, placed, places)
-    collectives_sheet, collective_places = collectives.sheet(study, chosen, placed, places)
-    summary_sheet, summary_places = summary.sheet(study, placed)
-    known = {**places, **roofline_places, **stage_places, **collective_places, **summary_places}
-    checks_sheet, master = checks.sheet(study, placed, known)
+    summary_sheet, known = summary.sheet(study, placed)
+    shown = []
+    for module in OF_ONE_STRATEGY:
+        laid_out, found = module.sheet(study, _chosen(study), placed, places)
+        shown.append(laid_out)
+        known |= found
+    checks_sheet, master = checks.sheet(study, placed, places | known)
     sheets = [
         summary_sheet,
         placed.sheet,
-        roofline_sheet,
-        stages_sheet,
-        collectives_sheet,
+        *shown,
         *tables,
         constants_sheet,
         checks_sheet,
-        documentation.formulas(placed, (summary_sheet, roofline_sheet, stages_sheet, collectives_sheet, checks_sheet)),
+        documentation.formulas(placed, (summary_sheet, *shown, checks_sheet)),
         documentation.sources(study),
     ]
     sheets.append(documentation.about(sheets))
@@ -50,6 +52,6 @@ def plan(study: Study, *, protect: bool = False) -> Plan:
 
 
 def _chosen(study: Study) -> str:
-    """The strategy that Roofline and Stages open with: the fastest that fits, else the first."""
+    """The strategy that sheets of one strategy open with: the fastest that fits, else the first."""
     fitting = {name: v["step_time_lower_bound"] for name, v in study.values.items() if v["memory_fits"] == "yes"}
     return min(fitting, key=fitting.__getitem__) if fitting else next(iter(study.strategies))

@@ -6,27 +6,33 @@ typed over look-ups. A calculation that somebody typed over is a difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyxl import reader
 from pyxl.errors import MissingProgram, UserError
 from pyxl.evaluators import EVALUATORS, Formula, Place, Value, contents
+from pyxl.layout.elasticities_sheet import ELASTICITY_HEAD, VALUE_HEAD, derived
+from pyxl.layout.scenario_sheet import case, ratio_head
 from pyxl.layout.summary_sheet import Heading
 from pyxl.quantity import Failure, Kind, attempt
 from pyxl.readings.number import OK
 from pyxl.rows import RowModel
+from pyxl.scenario import DIFFERING, POSSIBLE, Scenario, first, shown
 from workbook.analysis import analysis
 from workbook.collectives import collectives
 from workbook.file_inputs import Inputs, read_inputs
 from workbook.operators import operators
-from workbook.sheets import summary
+from workbook.sheets import elasticities, precision, summary
 from workbook.stages import stages
 
 TOLERANCE = 1e-9
 ROW_SHEETS: Mapping[str, RowModel] = {"Roofline": operators, "Stages": stages, "Collectives": collectives}
+SCENARIOS: Mapping[str, Scenario] = {precision.TITLE: precision.ladder}
+NO_TABLE: tuple[Mapping[Any, int], Mapping[Any, int]] = ({}, {})
 ABSENT = "nothing"
 NOT_OK = "not OK"
 TYPED_OVER = "typed over: it should be a formula"
@@ -34,7 +40,10 @@ TYPED_OVER = "typed over: it should be a formula"
 
 @dataclass(frozen=True)
 class Difference:
-    """A quantity whose value in the file is not the one that Python computes."""
+    """A quantity whose value in the file is not the one that Python computes.
+
+    `scale` is the size of what was added up to it, where that may cancel out.
+    """
 
     sheet: str
     cell: str
@@ -43,17 +52,23 @@ class Difference:
     found: Any
     expected: Any
     why: str
+    scale: float = 0.0
 
 
-def agree(found: Any, expected: Any) -> bool:
-    """Whether two values are equal: numbers to a relative 1e-9, texts but for case, errors whatever their kind."""
+CompareSheet = Callable[
+    [reader.Grid, Mapping[str, Mapping[str, Any]], Mapping[Place, Value]], Iterator[tuple[Difference, bool]]
+]
+
+
+def agree(found: Any, expected: Any, scale: float = 0.0) -> bool:
+    """Whether two values are equal: numbers to 1e-9 of the largest, texts but for case, errors whatever their kind."""
     if isinstance(expected, Failure):
         return isinstance(found, str) and found.startswith("#")
     if isinstance(expected, str) or isinstance(found, str):
         return str(found).casefold() == str(expected).casefold()
     if found is None or expected is None:
         return found is expected
-    scale = max(abs(float(found)), abs(float(expected)))
+    scale = max(abs(float(found)), abs(float(expected)), scale)
     return bool(abs(float(found) - float(expected)) <= TOLERANCE * scale)
 
 
@@ -62,7 +77,9 @@ def differences(path: Path, evaluator: str) -> tuple[list[Difference], int]:
     found = contents(path)
     recalculated = EVALUATORS[evaluator](path)
     try:
-        compared = [*compare(found, recalculated), *_stored(path, found, recalculated)]
+        compared = list(compare(found, recalculated))
+        scales = {(each.sheet, each.cell): each.scale for each, _ in compared}
+        compared.extend(_stored(path, found, recalculated, scales))
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
     return [difference for difference, equal in compared if not equal], len(compared)
@@ -76,20 +93,33 @@ def compare(found: Mapping[Place, Any], recalculated: Mapping[Place, Value]) -> 
     if mistyped:  # what follows from a text where a number is needed differs between spreadsheets
         yield from ((difference, False) for difference in mistyped)
         return
-    yield from _analysis(inputs, values, recalculated)
-    for title, compare_sheet in (
+    compared = [*_analysis(inputs, values, recalculated), *_sheets(sheets, inputs, values, recalculated)]
+    yield from compared
+    yield from _master_checks(sheets, recalculated)
+    if not any(isinstance(difference.expected, Failure) for difference, _ in compared):
+        yield from _errors(sheets, recalculated)
+
+
+def _sheets(
+    sheets: Mapping[str, reader.Grid],
+    inputs: Inputs,
+    values: Mapping[str, Mapping[str, Any]],
+    recalculated: Mapping[Place, Value],
+) -> Iterator[tuple[Difference, bool]]:
+    """The sheets that show the Analysis' strategies, each in its way."""
+    comparisons: tuple[tuple[str, CompareSheet], ...] = (
         ("Summary", _summary),
         ("Summary", _headline),
         ("Checks", _checks),
         *((t, _rows) for t in ROW_SHEETS),
-    ):
+        *((t, partial(_scenario, inputs.columns)) for t in SCENARIOS),
+        (elasticities.TITLE, _elasticities),
+    )
+    for title, compare_sheet in comparisons:
         if title in sheets:
             yield from compare_sheet(sheets[title], values, recalculated)
         else:
             yield Difference(title, "", "", "sheet", ABSENT, "a sheet", "the sheet is missing"), False
-    yield from _master_checks(sheets, recalculated)
-    if not any(isinstance(value, Failure) for computed in values.values() for value in computed.values()):
-        yield from _errors(sheets, recalculated)
 
 
 def _mistyped(inputs: Inputs, recalculated: Mapping[Place, Value]) -> Iterator[Difference]:
@@ -137,11 +167,10 @@ def _rows(
     """The table of a row model, of the strategy that its sheet shows."""
     model = ROW_SHEETS[grid.title]
     lines = {content: row for row, content in grid.column(1)}
-    place = next(_beside(grid, "Strategy"), None)
-    chosen: Any = recalculated.get(grid.place(*place), grid.cells[place]) if place else None
+    chosen = _chosen(grid, recalculated)
     head = lines.get(next(iter(model.sections())))
     if chosen not in values or head is None:
-        yield Difference(grid.title, "", str(chosen), "Strategy", chosen, "a strategy", "no such strategy"), False
+        yield _no_strategy(grid, chosen)
         return
     columns = {content: column for column, content in grid.row(head)}
     for row, computed in zip(model.rows, model.compute_rows(values[chosen]), strict=True):
@@ -156,6 +185,83 @@ def _rows(
                 expected=computed[name],
                 typed_over=not given,
             )
+
+
+def _chosen(grid: reader.Grid, recalculated: Mapping[Place, Value]) -> Any:
+    """The strategy that a sheet shows."""
+    place = next(_beside(grid, "Strategy"), None)
+    return recalculated.get(grid.place(*place), grid.cells[place]) if place else None
+
+
+def _no_strategy(grid: reader.Grid, chosen: Any) -> tuple[Difference, bool]:
+    return Difference(grid.title, "", str(chosen), "Strategy", chosen, "a strategy", "no such strategy"), False
+
+
+def _keyed_tables(grid: reader.Grid) -> Iterator[tuple[Mapping[Any, int], Mapping[Any, int]]]:
+    """The columns by head, and below it the lines by key, of each table with a column headed "Key"."""
+    for top, column in sorted(place for place, content in grid.cells.items() if content == "Key"):
+        lines = {content: row for row, content in reversed(grid.column(column)) if row > top}
+        yield {content: number for number, content in grid.row(top)}, lines
+
+
+def _scenario(
+    columns: Mapping[str, tuple[Any, ...]],
+    grid: reader.Grid,
+    values: Mapping[str, Mapping[str, Any]],
+    recalculated: Mapping[Place, Value],
+) -> Iterator[tuple[Difference, bool]]:
+    """The chosen strategy under each alternative: results with their ratios, and below all that they are made of."""
+    scenario, chosen = SCENARIOS[grid.title], _chosen(grid, recalculated)
+    if chosen not in values:
+        yield _no_strategy(grid, chosen)
+        return
+    tables = _keyed_tables(grid)
+    (above, results), (_, rest) = next(tables, NO_TABLE), next(tables, NO_TABLE)
+    cases: list[dict[str, Any]] = []
+    for number in (n for n in range(1, len(above) + 1) if case(n) in above):
+        column = above[case(number)]
+        choice = results.get(scenario.source, 0), column
+        alternative = recalculated.get(grid.place(*choice), grid.cells.get(choice))
+        computed = scenario.under(alternative, values[chosen], columns)
+        cases.append(computed)
+        expected: list[tuple[Mapping[Any, int], int | None, str, Any]] = []
+        expected += [(results, column, name, computed[name]) for name in (POSSIBLE, DIFFERING)]
+        expected += [(results, column, name, computed[shown(name)]) for name in scenario.results]
+        expected += [(rest, column, name, computed[name]) for name in scenario.path]
+        if number > 1:
+            both = computed | {first(name): value for name, value in cases[0].items()}
+            ratios = [(name, attempt(name, scenario.ratio(name), both.__getitem__)) for name in scenario.numbers]
+            expected += [(results, above.get(ratio_head(number)), name, ratio) for name, ratio in ratios]
+        for lines, at, name, value in expected:
+            place = lines.get(name), at
+            yield _cell(grid, place, recalculated, strategy=str(alternative), quantity=name, expected=value)
+    if not cases:
+        yield Difference(grid.title, "", chosen, case(1), ABSENT, "a column", "the column is missing"), False
+
+
+def _elasticities(
+    grid: reader.Grid, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """Derivatives and elasticities of the chosen strategy. Their terms may cancel out, all but for rounding."""
+    model, chosen = elasticities.step_time, _chosen(grid, recalculated)
+    if chosen not in values:
+        yield _no_strategy(grid, chosen)
+        return
+    computed = model.compute(values[chosen], {})
+    columns, lines = next(_keyed_tables(grid), NO_TABLE)
+    for name in (model.result, *model.sources, *model.path):
+        place = lines.get(name), columns.get(VALUE_HEAD)
+        yield _cell(grid, place, recalculated, strategy=chosen, quantity=name, expected=computed[name])
+    for key, name, head in derived(model):
+        size = 1.0 if head == ELASTICITY_HEAD else _slope(computed[model.result], computed[name])
+        place = lines.get(name), columns.get(head)
+        yield _cell(grid, place, recalculated, strategy=chosen, quantity=key, expected=computed[key], scale=size)
+
+
+def _slope(result: Any, value: Any) -> float:
+    """The derivative of a result in proportion to a quantity, where both are numbers."""
+    known = not isinstance(result, Failure) and not isinstance(value, Failure)
+    return abs(result / value) if known and value else 0.0
 
 
 def _summary(
@@ -211,10 +317,10 @@ def _headline(
     fastest = min(
         (name for name, time in times.items() if isinstance(time, int | float)), key=times.__getitem__, default=None
     )
-    for label, shown, _ in summary.HEADLINES:
+    for label, quantity, _ in summary.HEADLINES:
         expected: Any = summary.NONE_FITS
         if fastest is not None:
-            expected = {"strategy": fastest, summary.USABLE: times[fastest]}.get(shown) or values[fastest][shown]
+            expected = {"strategy": fastest, summary.USABLE: times[fastest]}.get(quantity) or values[fastest][quantity]
         place = next(_beside(grid, label), (None, None))
         yield _cell(grid, place, recalculated, strategy="", quantity=label, expected=expected)
 
@@ -267,6 +373,7 @@ def _cell(
     quantity: str,
     expected: Any,
     typed_over: bool = True,
+    scale: float = 0.0,
 ) -> tuple[Difference, bool]:
     row, column = place
     if row is None or column is None:
@@ -275,11 +382,15 @@ def _cell(
     value = recalculated.get((sheet, cell))
     typed = typed_over and not isinstance(grid.cells.get((row, column)), Formula)
     why = TYPED_OVER if typed else "the formula gives another value"
-    return Difference(sheet, cell, strategy, quantity, value, expected, why), agree(value, expected) and not typed
+    equal = agree(value, expected, scale) and not typed
+    return Difference(sheet, cell, strategy, quantity, value, expected, why, scale), equal
 
 
 def _stored(
-    path: Path, found: Mapping[Place, Any], recalculated: Mapping[Place, Value]
+    path: Path,
+    found: Mapping[Place, Any],
+    recalculated: Mapping[Place, Value],
+    scales: Mapping[Place, float],
 ) -> Iterator[tuple[Difference, bool]]:
     """Values stored beside formulas, which previews and scripts read: they must be what the formula gives."""
     stored = contents(path, stored_values=True)
@@ -290,7 +401,7 @@ def _stored(
         sheet, cell = place
         value, kept = recalculated.get(place), stored.get(place, "")
         why = "the stored value is missing or stale: recalculate and save"
-        yield Difference(sheet, cell, "", "stored value", kept, value, why), agree(kept, value)
+        yield Difference(sheet, cell, "", "stored value", kept, value, why), agree(kept, value, scales.get(place, 0))
 
 
 def verify(path: Path, evaluator: str) -> bool:

@@ -24,8 +24,9 @@ def lay_out_formulas(sheet: Sheet, model: Model, placed: ModelSheet, others: Ite
         (title, f"{column}{placed.rows[name]}", name, model[name].unit, model[name].expression, text)
         for name, text in ((name, placed.formula(name, FIRST_SLOT)) for name in placed.templates)
     ]
+    seen = {id(quantity.expression) for quantity in model}
     for other in others:
-        lines.extend((other.title, cell, "", "", expression, text) for cell, expression, text in _distinct(other))
+        lines.extend((other.title, cell, "", "", expression, text) for cell, expression, text in _distinct(other, seen))
     for line, (where, cell, key, unit, expression, text) in enumerate(lines, start=FIRST_ROW + 2):
         assert expression is not None
         sheet.put(line, 1, where, "note")
@@ -36,9 +37,8 @@ def lay_out_formulas(sheet: Sheet, model: Model, placed: ModelSheet, others: Ite
         sheet.put(line, 6, f"={text}", "words")
 
 
-def _distinct(sheet: Sheet) -> Iterator[tuple[str, Expression, str]]:
-    """The first cell of each expression on a sheet."""
-    seen: set[int] = set()
+def _distinct(sheet: Sheet, seen: set[int]) -> Iterator[tuple[str, Expression, str]]:
+    """The first cell of each expression on a sheet that was not seen before."""
     for (row, column), cell in sheet.cells.items():
         content = cell.content
         if isinstance(content, Formula) and content.expression is not None and id(content.expression) not in seen:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pyxl.layout.chosen import choose, lay_out_taken
 from pyxl.layout.header import FIRST_ROW
 from pyxl.layout.model_sheet import ModelSheet
-from pyxl.operations import Operation, Symbol, apply, symbols
-from pyxl.plan import Formula, Reference, Sheet, Validation, formula_cell, letter, quoted
+from pyxl.operations import symbols
+from pyxl.plan import Formula, Reference, Sheet, letter, quoted
 from pyxl.quantity import Kind
 from pyxl.readings.formula import formula
 from pyxl.rows import RowModel
@@ -33,57 +34,19 @@ def lay_out(
     parent: ModelSheet,
     catalogue: Mapping[str, Reference],
 ) -> PlacedRows:
-    """Lay out a row model; the references of its columns and imports are keyed "title.name".
-
-    The table starts below the head, the imports stand right of it, so that a reader meets the table first.
-    """
-    selector = sheet.address(FIRST_ROW + 1, 2)
-    sheet.put(FIRST_ROW + 1, 1, "Strategy", "label")
-    # Linked to its head, so that renaming a strategy keeps it chosen.
-    head = parent.head(list(strategies).index(chosen))
-    sheet.put(FIRST_ROW + 1, 2, Formula(head, chosen), "input")
-    sheet.validations.append(
-        Validation(
-            f"B{FIRST_ROW + 1}",
-            parent.across("strategy", strategies).address,
-            "Strategy",
-            "A column of the sheet Analysis.",
-        )
-    )
-    places = _imports(sheet, model, Reference(selector, chosen), strategies, parent, catalogue)
+    """Lay out a row model; the references of its columns and imports are keyed "title.name"."""
+    shown = choose(sheet, strategies, chosen, parent)
+    # Right of the table, so that a reader meets the table first.
+    beside = FIRST_ROW + 3, len(model.quantities) + 3
+    taken = {name: name for name in model.imports}
+    places = lay_out_taken(sheet, beside, shown, model.parent, taken, catalogue)
     outside = f"{quoted(sheet.title)}!"
     references = {
         f"{sheet.title}.{name}": place if name in catalogue else Reference(outside + place.address, place.value)
         for name, place in places.items()
     }
-    references[f"{sheet.title}.strategy"] = Reference(selector, chosen)
+    references[f"{sheet.title}.strategy"] = shown.cell
     return _table(sheet, model, strategies[chosen], places, references)
-
-
-def _imports(
-    sheet: Sheet,
-    model: RowModel,
-    chosen: Reference,
-    strategies: Mapping[str, Mapping[str, Any]],
-    parent: ModelSheet,
-    catalogue: Mapping[str, Reference],
-) -> dict[str, Reference]:
-    places = {name: catalogue[name] for name in model.imports if name in catalogue}
-    top, column = FIRST_ROW + 3, len(model.quantities) + 3
-    sheet.put_row(top, column, ["Taken from Analysis", "Unit", "Value"], "header")
-    sheet.widths.update({column: 40, column + 1: 12, column + 2: 18})
-    names = parent.across("strategy", strategies)
-    for row, name in enumerate((name for name in model.imports if name not in catalogue), start=top + 1):
-        quantity = model.parent[name]
-        values = parent.across(name, (each[name] for each in strategies.values()))
-        key = f"{parent.sheet.title}.{name}"
-        look_up = apply(Operation.PICK, Symbol("chosen strategy"), Symbol("strategies"), Symbol(key))
-        cell = formula_cell(look_up, {"chosen strategy": chosen, "strategies": names, key: values})
-        sheet.put(row, column, name, "key")
-        sheet.put(row, column + 1, quantity.unit, "note")
-        sheet.put(row, column + 2, cell, "look-up", number_format(quantity.unit, quantity.number_format))
-        places[name] = Reference(f"${letter(column + 2)}${row}", cell.value)
-    return places
 
 
 def _table(

@@ -27,6 +27,7 @@ from workbook.analysis import analysis
 from workbook.study import Study
 
 PORTABLE = {"IF", "IFERROR", "MIN", "MAX", "SUM", "SUMPRODUCT", "CEILING", "INDEX", "MATCH", "AND", "OR", "NOT"}
+ONE_STRATEGY = ("Roofline", "Stages", "Collectives", "Precision", "Elasticities")
 CALCULATED = [q.name for q in analysis.quantities.values() if q.kind not in (Kind.INPUT, Kind.CONSTANT)]
 INPUTS = [q.name for q in analysis.quantities.values() if q.kind is Kind.INPUT]
 
@@ -149,7 +150,7 @@ def test_every_input_has_a_validation(book: Any, rows: reader.ModelRows) -> None
     validated = {place for rule in book["Analysis"].data_validations.dataValidation for place in cells(str(rule.sqref))}
     first = min(rows.columns.values())
     assert validated == {(rows.rows[name], first + slot) for name in INPUTS for slot in range(SLOTS)}
-    for title in ("Roofline", "Stages", "Collectives"):
+    for title in ONE_STRATEGY:
         inputs = {(c.row, c.column) for row in book[title].iter_rows() for c in row if c.style == "solbook input"}
         assert inputs
         rules = book[title].data_validations.dataValidation
@@ -172,7 +173,8 @@ def test_every_drop_down_offers_what_its_cells_hold(
                 checked += value is not None
     choices = sum(analysis[name].choices is not None for name in INPUTS)
     models = sum(stored.get(("Models", f"A{row}")) is not None for row in range(8, 100))
-    assert checked == choices * len(rows.columns) + 2 + models
+    cases = sum(stored.get(("Precision", f"{column}8")) is not None for column in "DEF")
+    assert checked == choices * len(rows.columns) + len(ONE_STRATEGY) + cases + models
 
 
 def test_every_calculation_is_explained(held: Mapping[Place, Any], rows: reader.ModelRows) -> None:
@@ -209,8 +211,7 @@ def test_the_summary_has_a_line_per_slot(
 
 def test_sheets_stand_in_reading_order(book: Any) -> None:
     assert book.sheetnames == [
-        "Summary", "Analysis", "Roofline", "Stages", "Collectives",
-        "Hardware", "Models", "Choices", "Constants", "Checks", "Formulas",
+        "Summary", "Analysis", *ONE_STRATEGY, "Hardware", "Models", "Choices", "Constants", "Checks", "Formulas",
         "Sources", "About",
     ]  # fmt: skip
     assert book.active.title == "Summary"

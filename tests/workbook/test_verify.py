@@ -151,7 +151,9 @@ def test_a_changed_formula_is_found_on_every_sheet(typed: Any, held: Mapping[Pla
     assert "Master check" not in {name for _, name, _ in differences(typed(invalid))}
 
 
-@pytest.mark.parametrize("sheet", ["Summary", "Roofline", "Stages", "Collectives", "Checks"])
+@pytest.mark.parametrize(
+    "sheet", ["Summary", "Roofline", "Stages", "Collectives", "Precision", "Elasticities", "Checks"]
+)
 def test_a_deleted_sheet_is_found(sheet: str, edited: Any) -> None:
     assert ("", "sheet", "the sheet is missing") in differences(edited(lambda book: book.remove(book[sheet])))
 

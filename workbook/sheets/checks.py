@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import add, sub
+from typing import Any
 
+from pyxl.elasticities import elasticity
 from pyxl.layout import checks_sheet
 from pyxl.layout.checks_sheet import CheckLine
 from pyxl.layout.header import start
 from pyxl.layout.model_sheet import ModelSheet
 from pyxl.operations import Symbol, failures, least, most, pick, require, total, where
 from pyxl.plan import Formula, Reference, Sheet
+from pyxl.scenario import DIFFERING, own
 from workbook.analysis import analysis
+from workbook.sheets import elasticities, precision
 from workbook.stages import STAGES
 from workbook.study import Study
+
+# Sheets of one strategy, and what their references are keyed with.
+SHOWN = {
+    **{title: title for title in ("Roofline", "Stages", "Collectives", "Elasticities")},
+    precision.TITLE: precision.HEADING,
+}
 
 
 def sheet(study: Study, placed: ModelSheet, places: Mapping[str, Reference]) -> tuple[Sheet, Formula]:
@@ -54,8 +66,8 @@ def _lines() -> list[CheckLine]:
             ),
         )
     )
-    for title in ("Roofline", "Stages", "Collectives"):
-        shown = Symbol(f"{title}.strategy")
+    for title, key in SHOWN.items():
+        shown = Symbol(f"{key}.strategy")
         lines.append(
             CheckLine(
                 f"{title} shows a strategy",
@@ -135,4 +147,42 @@ def _lines() -> list[CheckLine]:
                 ),
             )
         )
+    lines.append(_own_recipe())
+    lines.append(_slower_clock())
     return lines
+
+
+def _own_recipe() -> CheckLine:
+    """The ladder's column with the strategy's own recipe, if it has one, against the Analysis."""
+
+    def off(name: str) -> Any:
+        own_value, differing = Symbol(f"{precision.HEADING}.{own(name)}"), Symbol(f"{precision.HEADING}.{DIFFERING}")
+        column = pick(0, differing, Symbol(f"{precision.HEADING}.{name}"))
+        value = where(least(differing) == 0, column, own_value)
+        return most(value - own_value, own_value - value) / own_value
+
+    return CheckLine(
+        "Precision agrees with the Analysis",
+        "Step time and memory of the sheet Precision, under the strategy's own recipe, against the Analysis.",
+        require(
+            most(*map(off, ("step_time_lower_bound", "device_memory"))) <= Symbol("relative_tolerance"),
+            "the sheet Precision differs from the Analysis, or a recipe in its head is no row of the table Precision",
+        ),
+    )
+
+
+def _slower_clock() -> CheckLine:
+    """Were all rates halved and all latencies doubled, a step would take twice as long: Euler's theorem."""
+    step_time = elasticities.step_time
+    share = {name: Symbol(f"{elasticities.TITLE}.{elasticity(name)}") for name in step_time.sources}
+    rates = [share[name] for name in share if analysis[name].unit.endswith("/s")]
+    latencies = [share[name] for name in share if analysis[name].unit == "s"]
+    gap = reduce(sub, latencies, reduce(add, rates)) + 1
+    return CheckLine(
+        "Elasticities add up",
+        "Those to rates, less those to latencies, are -1: with every clock half as fast, a step takes twice as long.",
+        require(
+            most(gap, 0 - gap) <= Symbol("relative_tolerance"),
+            "the elasticities of the sheet Elasticities to rates, less those to latencies, do not add up to -1",
+        ),
+    )

@@ -49,6 +49,8 @@ SHEETS = {
     "Roofline": "Matrix multiplications of one chosen strategy under their roofs",
     "Stages": "Devices of one chosen strategy's pipeline",
     "Collectives": "Messages of one chosen strategy by group and network",
+    "Precision": "One chosen strategy under several precision recipes",
+    "Elasticities": "How much one chosen strategy's step time follows each input",
     "Hardware": "Devices and their rates, each with its source",
     "Models": "Models and their configurations",
     "Choices": "Tables behind the drop-downs",
