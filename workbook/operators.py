@@ -260,7 +260,7 @@ operators.row(
     **BF16,
     m=own_tokens,
     k=hidden,
-    n=lambda n_routed_experts: n_routed_experts,
+    n=lambda n_routed_experts, shared_expert_gate: n_routed_experts + shared_expert_gate,
     count=moe_layers,
 )
 operators.row(

@@ -184,13 +184,18 @@ def last_stage_dense_layers(last_stage_layers, num_moe_layers):
 
 @quantity("1", "Output head on the last stage", number_format=COUNT)
 def last_stage_head_parameters(
-    pipeline_parallel_size, vocab_size, hidden_size, head_parameters, final_norm_parameters, tensor_parallel_size
+    head_parameters,
+    pipeline_parallel_size,
+    tied_embeddings,
+    vocab_size,
+    hidden_size,
+    tensor_parallel_size,
+    final_norm_parameters,
 ):
     """Output matrix and final norm; a tied head is a copy of the embedding where the stages differ."""
     return (
-        where(pipeline_parallel_size > 1, vocab_size * hidden_size, head_parameters) / tensor_parallel_size
-        + final_norm_parameters
-    )
+        head_parameters + where(pipeline_parallel_size > 1, tied_embeddings * vocab_size * hidden_size, 0)
+    ) / tensor_parallel_size + final_norm_parameters
 
 
 @quantity("1", "Prediction projections on the last stage", number_format=COUNT)
