@@ -121,9 +121,7 @@ def attention_chunks(sequence_length, attention_chunk):
 
 
 @quantity("1", "Attended keys, chunked layers, causal")
-def attended_keys_chunked(
-    chunked_attention_layers, keys_per_token, attention_chunks, attention_chunk, sequence_length
-):
+def attended_keys_chunked(chunked_attention_layers, keys_per_token, attention_chunks, attention_chunk, sequence_length):
     """Keys per query in chunked layers, on average over the sequence: half of the square of each chunk."""
     return (
         chunked_attention_layers

@@ -189,7 +189,7 @@ _model("attention_output_bias", "Attention output bias", "1 where the output pro
 _model(
     "query_key_norm_size",
     "Query-key norm size",
-    "Trained elements of the norms of queries and keys: twice the head dimension where all heads share a scale (Qwen3), "
+    "Trained elements of the norms of queries and keys: twice the head dimension where heads share a scale (Qwen3), "
     "all heads together where each has its own (OLMo 2), 0 without.",
 )
 _model("attention_sinks", "Attention sinks", "1 where each head has a learned sink logit (gpt-oss).")
@@ -210,9 +210,7 @@ _model("n_routed_experts", "Routed experts", "Routed experts per MoE layer; 0 fo
 _model("num_experts_per_tok", "Experts per token", "Routed experts that each token visits.")
 _model("moe_intermediate_size", "Expert width", "Inner width of a routed expert.")
 _model("shared_expert_intermediate_size", "Shared expert width", "Inner width of all shared experts together.")
-_model(
-    "shared_expert_gate", "Shared expert gate", "1 where each token weighs its shared experts (Qwen2-MoE)."
-)
+_model("shared_expert_gate", "Shared expert gate", "1 where each token weighs its shared experts (Qwen2-MoE).")
 _model("expert_bias", "Expert bias", "1 where experts have bias terms.")
 _model("router_bias", "Router bias", "1 where the router has trained bias terms.")
 _model(
@@ -222,13 +220,17 @@ _model(
 )
 _model("n_group", "Expert groups", "Groups that the experts form for node-limited routing; 1 without.")
 _model("topk_group", "Groups per token", "Groups that a token's experts may come from; 1 without.")
-_model("norm_vectors", "Vectors per norm", "1 for RMSNorm (scale), 2 for LayerNorm (scale and shift), 0 for bare norms.")
+_model(
+    "norm_vectors", "Vectors per norm", "1 for RMSNorm (scale), 2 for LayerNorm (scale and shift), 0 for bare norms."
+)
 _model(
     "block_norms",
     "Norms per layer",
     "2 before attention and MLP, 1 where both read the same norm (GPT-J), 4 where blocks are normalised behind too.",
 )
-_model("outer_norms", "Norms outside the layers", "1, the final norm; 2 with one behind the embedding (BLOOM); 0 without.")
+_model(
+    "outer_norms", "Norms outside the layers", "1, the final norm; 2 with one behind the embedding (BLOOM); 0 without."
+)
 _model("head_bias", "Output head bias", "1 where the output head has bias terms (GPT-J).")
 _model("num_nextn_predict_layers", "Multi-token-prediction layers", "Extra layers that predict further tokens.")
 

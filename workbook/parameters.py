@@ -42,15 +42,15 @@ def key_value_width(
 
 
 @parameters("Query down-projection")
-def query_down_parameters(hidden_size, q_lora_rank):
+def query_down_parameters(latent_attention, hidden_size, q_lora_rank):
     """MLA: compresses the query to its latent (W_DQ); 0 where queries are not compressed."""
-    return hidden_size * q_lora_rank
+    return latent_attention * hidden_size * q_lora_rank
 
 
 @parameters("Query projection input width")
-def query_input_width(q_lora_rank, hidden_size):
+def query_input_width(latent_attention, q_lora_rank, hidden_size):
     """What queries are projected from: their latent, or the residual stream."""
-    return where(q_lora_rank > 0, q_lora_rank, hidden_size)
+    return where(latent_attention * q_lora_rank > 0, q_lora_rank, hidden_size)
 
 
 @parameters("Query projection")

@@ -16,10 +16,17 @@ import torch
 import transformers
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, AutoModelForCausalLM
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 BATCH, SEQUENCE = 2, 40
 
-WIDE = {"hidden_size": 96, "intermediate_size": 136, "num_hidden_layers": 3, "num_attention_heads": 6, "vocab_size": 210}
+WIDE = {
+    "hidden_size": 96,
+    "intermediate_size": 136,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 6,
+    "vocab_size": 210,
+}
 GROUPED = WIDE | {"num_key_value_heads": 2}
 OWN_HEADS = GROUPED | {"head_dim": 20}
 GPT = {"n_embd": 96, "n_layer": 3, "n_head": 6, "n_positions": 64, "vocab_size": 210}
@@ -38,12 +45,21 @@ BIASED = {"attention_bias": True, "mlp_bias": True}
 SMALL: dict[str, dict[str, Any]] = {
     "apertus": GROUPED | {"attention_bias": True},
     "arcee": OWN_HEADS | BIASED | {"tie_word_embeddings": True},
+    "aria_text": OWN_HEADS | {
+        "moe_num_experts": 8, "moe_topk": 3, "moe_num_shared_experts": 1, "attention_bias": True,
+    },
     "biogpt": WIDE | {"max_position_embeddings": 64, "tie_word_embeddings": False},
     "bloom": {"hidden_size": 96, "n_layer": 3, "n_head": 6, "vocab_size": 210, "tie_word_embeddings": False},
     "codegen": GPT | {"n_inner": 136, "n_head": 4, "rotary_dim": 8, "n_embd": 128},
     "cohere": GROUPED | {"attention_bias": True, "use_qk_norm": True, "tie_word_embeddings": False},
     "cohere2": GROUPED | {"attention_bias": True, "num_hidden_layers": 6, "sliding_window": 16},
+    "ctrl": GPT | {"dff": 136},
     "cwm": OWN_HEADS | {"num_hidden_layers": 6, "sliding_window": 16},
+    "dbrx": {
+        "d_model": 96, "n_layers": 3, "n_heads": 6, "vocab_size": 210,
+        "attn_config": {"kv_n_heads": 3, "clip_qkv": 8, "rope_theta": 10000.0},
+        "ffn_config": {"ffn_hidden_size": 136, "moe_num_experts": 8, "moe_top_k": 3},
+    },
     "deepseek_v2": DEEPSEEK | {"q_lora_rank": None, "topk_method": "group_limited_greedy"},
     "deepseek_v3": DEEPSEEK,
     "dots1": OWN_HEADS | EXPERTS | {
@@ -75,7 +91,9 @@ SMALL: dict[str, dict[str, Any]] = {
         "n_routed_experts": 8, "n_shared_experts": 2, "first_k_dense_replace": 2, "use_qk_norm": True,
         "attention_bias": True, "n_group": 2, "topk_group": 1,
     },
-    "glm4_moe_lite": DEEPSEEK | {"mlp_layer_types": ["dense", "sparse", "dense", "sparse", "sparse"]},
+    "glm4_moe_lite": DEEPSEEK | {
+        "first_k_dense_replace": 1, "mlp_layer_types": ["dense", "sparse", "dense", "sparse", "sparse"],
+    },
     "gpt-sw3": GPT | {"n_inner": 136},
     "gpt2": GPT | {"n_inner": 136, "tie_word_embeddings": False},
     "gpt_bigcode": GPT | {"multi_query": False, "n_inner": 136},
@@ -89,6 +107,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "granite": OWN_HEADS | BIASED | {"tie_word_embeddings": True},
     "granite_swa": GROUPED | BIASED | {"num_hidden_layers": 6, "sliding_window": 16, "tie_word_embeddings": False},
     "granitemoe": GROUPED | {"num_local_experts": 8, "num_experts_per_tok": 3, "attention_bias": True},
+    "granitemoe_swa": GROUPED | {
+        "num_hidden_layers": 6, "sliding_window": 16, "num_local_experts": 8, "num_experts_per_tok": 3,
+        "shared_intermediate_size": 72, "attention_bias": True,
+    },
     "granitemoeshared": GROUPED | {
         "num_local_experts": 8, "num_experts_per_tok": 3, "shared_intermediate_size": 72, "tie_word_embeddings": True,
     },
@@ -174,6 +196,7 @@ SMALL: dict[str, dict[str, Any]] = {
 
 # What the default lacks to be a model at all in this version of transformers.
 DEFAULT: dict[str, dict[str, Any]] = {
+    "dbrx": {"attn_config": {"kv_n_heads": 8, "rope_theta": 10000.0}},
     "deepseek_v2": {"num_experts_per_tok": 6},
     "dots1": {"n_routed_experts": 128, "n_shared_experts": 2, "num_experts_per_tok": 6},
     "glm4_moe": {"head_dim": 128},
@@ -197,7 +220,11 @@ def fields(config: Any) -> dict[str, Any]:
     """The config.json, without what transformers adds to every one."""
     common = {**transformers.PretrainedConfig().to_dict(), "id2label": 0, "label2id": 0, "transformers_version": 0}
     own = config.to_dict()
-    return {name: value for name, value in own.items() if name not in common or name == "tie_word_embeddings"}
+    return {
+        name: {key: inner for key, inner in value.items() if key not in common} if isinstance(value, dict) else value
+        for name, value in own.items()
+        if name not in common or name == "tie_word_embeddings"
+    }
 
 
 def row(model_type: str, overrides: dict[str, Any], counts_flops: bool) -> dict[str, Any]:
@@ -238,6 +265,7 @@ def main(path: str) -> None:
         "on the models of huggingface/transformers by make_families.py; a multiply-add counts as two, attention as "
         "the full square, no mask.",
         "made_with": {"torch": torch.__version__, "transformers": transformers.__version__},
+        "model_types": sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
     }
     lines = ",\n".join(json.dumps(line, default=str) for line in rows)
     with open(path, "w", encoding="utf-8") as file:

@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from pyxl.errors import UserError
 from workbook.huggingface.config import Config, Row, flat, shown
-from workbook.huggingface.families import FAMILIES, NOT_MODELLED
-from workbook.huggingface.fields import is_architectural
+from workbook.huggingface.families import FAMILIES
+from workbook.huggingface.not_modelled import NOT_MODELLED, is_architectural
 
 __all__ = ["FAMILIES", "NOT_MODELLED", "UNUSED", "model_fields"]
 
@@ -94,14 +94,13 @@ def model_fields(config: Mapping[str, object], origin: str) -> Row:
 
 def _config(config: Mapping[str, object], origin: str) -> Config:
     model_type = config.get("model_type")
-    family = FAMILIES.get(model_type) if isinstance(model_type, str) else None
-    if family is None:
-        problem = f"model_type is {shown(model_type)}" if "model_type" in config else "model_type is missing"
-        for kind, types in NOT_MODELLED.items():
-            if model_type in types:
-                problem += f", which has {kind}"
-        raise UserError(f"{origin}: {problem}; supported: {', '.join(FAMILIES)}")
-    return Config(dict(flat(config)), family, origin)
+    if isinstance(model_type, str) and model_type in FAMILIES:
+        return Config(dict(flat(config)), FAMILIES[model_type], origin)
+    for kind, types in NOT_MODELLED.items():
+        if model_type in types:
+            raise UserError(f"{origin}: model_type is {shown(model_type)}: {kind} are not modelled")
+    problem = f"model_type is {shown(model_type)}" if "model_type" in config else "model_type is missing"
+    raise UserError(f"{origin}: {problem}; supported: {', '.join(FAMILIES)}")
 
 
 def _refuse_unread(config: Config) -> None:
@@ -113,7 +112,7 @@ def _refuse_unread(config: Config) -> None:
         if close := difflib.get_close_matches(name, [key for key in known if key not in config.fields], cutoff=0.92):
             raise UserError(f"{config.origin}: unknown field {name}: did you mean {close[0]}?")
         if is_architectural(name):
-            model_type = config.fields["model_type"]
+            family = config.fields["model_type"]
             raise UserError(
-                f"{config.origin}: {name} is {shown(value)}, which is not modelled; supported for {model_type}: without it"
+                f"{config.origin}: {name} is {shown(value)}, which is not modelled; supported for {family}: without it"
             )

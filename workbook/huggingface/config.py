@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from pyxl.errors import UserError
-from workbook.huggingface.fields import OPAQUE
+from workbook.huggingface.not_modelled import OPAQUE
 
 LARGEST_NUMBER = 10**15
 
@@ -135,7 +135,9 @@ class Config:
             )
         for kind in kinds:
             if kind not in supported:
-                raise self.error(name, f"has {shown(kind)}; supported for this model_type: {', '.join(map(str, supported))}")
+                raise self.error(
+                    name, f"has {shown(kind)}; supported for this model_type: {', '.join(map(str, supported))}"
+                )
         return kinds
 
 

@@ -1,4 +1,4 @@
-"""The families of models: one entry for each `model_type`, and what is not modelled.
+"""The families of models: one entry for each `model_type`.
 
 Source: the configuration and modelling code of each model_type in huggingface/transformers, version 5.24
 """
@@ -18,6 +18,7 @@ from workbook.huggingface.parts import (
     experts,
     falcon_attention,
     grouped_attention,
+    heads_of_hidden_size,
     last_layers,
     latent_attention,
     layers_of_an_interval,
@@ -45,28 +46,40 @@ from workbook.huggingface.parts import (
     windows,
 )
 
+Names = dict[str, tuple[str, ...]]
+Absent = dict[str, object]
+
 # Names: where a field or a switch is found in the file
 
-GPT_NAMES = {
+GPT_NAMES: Names = {
     "hidden_size": ("n_embd",),
     "num_hidden_layers": ("n_layer",),
     "num_attention_heads": ("n_head",),
     "intermediate_size": ("n_inner",),
     "max_position_embeddings": ("n_positions", "max_position_embeddings"),
 }
-HIDDEN_HEADS = {"head_dim": (), "num_key_value_heads": ()}  # as many key-value heads as heads, which share hidden_size
-ATTENTION_BIAS = {"query_key_value_bias": ("attention_bias",), "attention_output_bias": ("attention_bias",)}
-INPUT_BIAS = {"query_key_value_bias": ("attention_bias",)}
-MLP_BIAS = {"mlp_bias": ("mlp_bias",)}
-LOCAL_EXPERTS = {"n_routed_experts": ("num_local_experts", "num_experts")}
-EXPERT_WIDTH = {"moe_intermediate_size": ("intermediate_size",)}
-PREDICTION = {"num_nextn_predict_layers": ("num_nextn_predict_layers", "num_mtp_layers")}
+# As many key-value heads as heads, which share hidden_size.
+HIDDEN_HEADS: Names = {"head_dim": (), "num_key_value_heads": ()}
+ATTENTION_BIAS: Names = {"query_key_value_bias": ("attention_bias",), "attention_output_bias": ("attention_bias",)}
+INPUT_BIAS: Names = {"query_key_value_bias": ("attention_bias",)}
+MLP_BIAS: Names = {"mlp_bias": ("mlp_bias",)}
+LOCAL_EXPERTS: Names = {"n_routed_experts": ("num_local_experts", "num_experts")}
+EXPERT_WIDTH: Names = {"moe_intermediate_size": ("intermediate_size",)}
+PREDICTION: Names = {"num_nextn_predict_layers": ("num_nextn_predict_layers", "num_mtp_layers")}
 
 
-def one_bias(name: str) -> dict[str, tuple[str, ...]]:
+def one_bias(name: str) -> Names:
     """One switch for the bias terms of all layers."""
-    return {column: (name,) for column in ("query_key_value_bias", "attention_output_bias", "mlp_bias")}
+    return dict.fromkeys(("query_key_value_bias", "attention_output_bias", "mlp_bias"), (name,))
 
+
+# Absent: what transformers takes where the file is silent
+
+EITHER = (False, True)
+TIED: Absent = {"tie_word_embeddings": True}
+HEADS_OF_128: Absent = {"head_dim": 128}
+HEADS_OF_256: Absent = {"head_dim": 256}
+HEADS_WITHOUT_GROUPS: Absent = {"num_key_value_heads": None}
 
 # Fixed: what the code of a family does, whatever the file says
 
@@ -79,15 +92,10 @@ QUERY_KEY_NORM = {"query_key_norm": 1}
 ONE_NORM = {"block_norms": 1}
 FOUR_NORMS = {"block_norms": 4}
 SINKS = {"attention_sinks": 1}
+FIRST_LAYER_DENSE = {"first_k_dense_replace": 1}
 CORRECTED_ROUTER = {"router_correction_bias": 1}
 
-EITHER = (False, True)
-TIED = {"tie_word_embeddings": True}
-HEADS_WITHOUT_GROUPS = {"num_key_value_heads": None}
-
-LLAMA = Family(
-    (grouped_attention, no_windows, dense_mlp), names=ATTENTION_BIAS | MLP_BIAS, absent=HEADS_WITHOUT_GROUPS
-)
+LLAMA = Family((grouped_attention, no_windows, dense_mlp), names=ATTENTION_BIAS | MLP_BIAS, absent=HEADS_WITHOUT_GROUPS)
 GPT2 = Family(
     (grouped_attention, no_windows, wide_mlp, learned_positions),
     names=GPT_NAMES | HIDDEN_HEADS,
@@ -119,7 +127,7 @@ GRANITE_MOE = Family(
     names=ATTENTION_BIAS | LOCAL_EXPERTS | EXPERT_WIDTH,
     absent=HEADS_WITHOUT_GROUPS,
 )
-SHARED_WIDTH = {"shared_expert_intermediate_size": ("shared_intermediate_size",)}
+SHARED_WIDTH: Names = {"shared_expert_intermediate_size": ("shared_intermediate_size",)}
 
 FAMILIES: Mapping[str, Family] = {
     "apertus": Family(
@@ -134,6 +142,17 @@ FAMILIES: Mapping[str, Family] = {
         names=ATTENTION_BIAS | MLP_BIAS,
         absent=HEADS_WITHOUT_GROUPS,
         fixed=NO_GATE,
+    ),
+    "aria_text": Family(
+        (grouped_attention, no_windows, experts(all_layers), shared_experts),
+        names=ATTENTION_BIAS
+        | EXPERT_WIDTH
+        | {
+            "n_routed_experts": ("moe_num_experts",),
+            "num_experts_per_tok": ("moe_topk",),
+            "n_shared_experts": ("moe_num_shared_experts",),
+        },
+        absent=HEADS_WITHOUT_GROUPS,
     ),
     "biogpt": Family(
         (grouped_attention, no_windows, dense_mlp, learned_positions_and_padding),
@@ -166,9 +185,28 @@ FAMILIES: Mapping[str, Family] = {
         absent=TIED | {"sliding_window_pattern": 4},
         fixed=ONE_NORM,
     ),
+    "ctrl": Family(
+        (grouped_attention, no_windows, dense_mlp),
+        names=GPT_NAMES | HIDDEN_HEADS | {"intermediate_size": ("dff",)},
+        absent=TIED | HEADS_WITHOUT_GROUPS,
+        fixed=BIASED_ATTENTION | NO_GATE | BIASED_MLP | LAYER_NORM | {"head_bias": 1},
+    ),
     "cwm": Family(
         (grouped_attention, windows(all_but_every_nth_layer_from_the_first), dense_mlp),
-        absent={"sliding_window_pattern": 4},
+        absent=HEADS_OF_128 | {"sliding_window_pattern": 4},
+    ),
+    "dbrx": Family(
+        (grouped_attention, no_windows, experts(all_layers)),
+        names={
+            "hidden_size": ("d_model", "ffn_config.hidden_size"),
+            "num_hidden_layers": ("n_layers",),
+            "num_attention_heads": ("n_heads",),
+            "num_key_value_heads": ("attn_config.kv_n_heads", "num_key_value_heads"),
+            "head_dim": (),
+            "n_routed_experts": ("ffn_config.moe_num_experts",),
+            "num_experts_per_tok": ("ffn_config.moe_top_k",),
+            "moe_intermediate_size": ("ffn_config.ffn_hidden_size",),
+        },
     ),
     "deepseek_v2": Family(
         (latent_attention, no_windows, experts(after_dense_layers), shared_experts, expert_groups),
@@ -181,7 +219,7 @@ FAMILIES: Mapping[str, Family] = {
         fixed=QUERY_KEY_NORM | CORRECTED_ROUTER,
     ),
     "ernie4_5": Family(
-        (grouped_attention, no_windows, dense_mlp), names=one_bias("use_bias"), absent=TIED | {"head_dim": 128}
+        (grouped_attention, no_windows, dense_mlp), names=one_bias("use_bias"), absent=TIED | HEADS_OF_128
     ),
     "ernie4_5_moe": Family(
         (grouped_attention, no_windows, experts(layers_of_an_interval), shared_experts),
@@ -195,10 +233,8 @@ FAMILIES: Mapping[str, Family] = {
         fixed={"router_bias": 1},
         supported={"use_bias": (False,)},
     ),
-    "exaone": LLAMA,
-    "exaone4": Family(
-        (grouped_attention, windows(all_but_every_nth_layer), dense_mlp), fixed=QUERY_KEY_NORM
-    ),
+    "exaone": Family(LLAMA.parts, names=LLAMA.names),
+    "exaone4": Family((grouped_attention, windows(all_but_every_nth_layer), dense_mlp), fixed=QUERY_KEY_NORM),
     "exaone_moe": Family(
         (grouped_attention, windows(all_but_every_nth_layer), experts(sparse_layers), shared_experts, expert_groups),
         names={"n_routed_experts": ("num_experts",), "n_shared_experts": ("num_shared_experts",)},
@@ -221,34 +257,37 @@ FAMILIES: Mapping[str, Family] = {
         absent=HEADS_WITHOUT_GROUPS,
         fixed=QUERY_KEY_NORM,
     ),
-    "gemma": Family((grouped_attention, no_windows, dense_mlp), names=ATTENTION_BIAS, absent=TIED),
+    "gemma": Family((grouped_attention, no_windows, dense_mlp), names=ATTENTION_BIAS, absent=TIED | HEADS_OF_256),
     "gemma2": Family(
         (grouped_attention, windows(all_but_every_nth_layer), dense_mlp),
         names=ATTENTION_BIAS,
-        absent=TIED | {"sliding_window_pattern": 2},
+        absent=TIED | HEADS_OF_256 | {"sliding_window_pattern": 2},
         fixed=FOUR_NORMS,
     ),
     "gemma3_text": Family(
         (grouped_attention, windows(all_but_every_nth_layer), dense_mlp),
         names=ATTENTION_BIAS | {"sliding_window_pattern": ("sliding_window_pattern", "_sliding_window_pattern")},
-        absent=TIED | {"sliding_window_pattern": 6},
+        absent=TIED | HEADS_OF_256 | {"sliding_window_pattern": 6},
         fixed=FOUR_NORMS | QUERY_KEY_NORM,
     ),
     "glm": Family(
-        (grouped_attention, no_windows, dense_mlp), names=INPUT_BIAS, absent={"query_key_value_bias": True}
+        (grouped_attention, no_windows, dense_mlp),
+        names=INPUT_BIAS,
+        absent=HEADS_OF_128 | {"query_key_value_bias": True},
     ),
     "glm4": Family(
         (grouped_attention, no_windows, dense_mlp),
         names=INPUT_BIAS,
-        absent={"query_key_value_bias": True},
+        absent=HEADS_OF_128 | {"query_key_value_bias": True},
         fixed=FOUR_NORMS,
     ),
     "glm4_moe": GLM4_MOE,
     "glm4_moe_lite": Family(
         (latent_attention, no_windows, experts(sparse_layers), shared_experts, expert_groups, prediction_layers),
         names=PREDICTION,
-        absent={"num_nextn_predict_layers": 0, "first_k_dense_replace": 1},
-        fixed=CORRECTED_ROUTER,
+        absent={"num_nextn_predict_layers": 0},
+        fixed=CORRECTED_ROUTER | FIRST_LAYER_DENSE,
+        supported={"first_k_dense_replace": (1,)},
     ),
     "gpt-sw3": GPT2,
     "gpt2": GPT2,
@@ -282,7 +321,12 @@ FAMILIES: Mapping[str, Family] = {
         | LOCAL_EXPERTS
         | EXPERT_WIDTH
         | {"num_experts_per_tok": ("num_experts_per_tok", "experts_per_token")},
-        absent={"query_key_value_bias": True, "attention_output_bias": True, "sliding_window_pattern": 2},
+        absent={
+            "head_dim": 64,
+            "query_key_value_bias": True,
+            "attention_output_bias": True,
+            "sliding_window_pattern": 2,
+        },
         fixed=SINKS | {"expert_bias": 1, "router_bias": 1},
     ),
     "gptj": GPTJ,
@@ -290,14 +334,29 @@ FAMILIES: Mapping[str, Family] = {
     "granite_swa": Family(
         (grouped_attention, windows(all_but_every_nth_layer_from_the_first), dense_mlp),
         names=ATTENTION_BIAS | MLP_BIAS,
-        absent=TIED | HEADS_WITHOUT_GROUPS | {"sliding_window_pattern": 4},
+        absent=TIED | {"sliding_window_pattern": 4},
         fixed=SINKS,
     ),
     "granitemoe": GRANITE_MOE,
+    "granitemoe_swa": Family(
+        (
+            grouped_attention,
+            windows(all_but_every_nth_layer_from_the_first),
+            experts(all_layers),
+            shared_expert,
+        ),
+        names={**GRANITE_MOE.names, **SHARED_WIDTH},
+        absent=HEADS_WITHOUT_GROUPS | {"sliding_window_pattern": 4},
+        fixed=SINKS,
+    ),
     "granitemoeshared": Family(
         (*GRANITE_MOE.parts, shared_expert), names={**GRANITE_MOE.names, **SHARED_WIDTH}, absent=GRANITE_MOE.absent
     ),
-    "helium": Family((grouped_attention, no_windows, dense_mlp), names=INPUT_BIAS | MLP_BIAS),
+    "helium": Family(
+        (grouped_attention, heads_of_hidden_size, no_windows, dense_mlp),
+        names=INPUT_BIAS | MLP_BIAS,
+        absent=HEADS_OF_128,
+    ),
     "hunyuan_v1_dense": Family(
         (grouped_attention, no_windows, dense_mlp),
         names=ATTENTION_BIAS | {"head_dim": ("head_dim", "attention_head_dim")},
@@ -316,8 +375,9 @@ FAMILIES: Mapping[str, Family] = {
     "hy_v3": Family(
         (grouped_attention, no_windows, experts(sparse_layers), shared_experts),
         names=ATTENTION_BIAS | {"n_routed_experts": ("num_experts",), "n_shared_experts": ("num_shared_experts",)},
-        absent={"first_k_dense_replace": 1},
-        fixed=QUERY_KEY_NORM | CORRECTED_ROUTER,
+        absent=HEADS_OF_128,
+        fixed=QUERY_KEY_NORM | CORRECTED_ROUTER | FIRST_LAYER_DENSE,
+        supported={"first_k_dense_replace": (1,)},
     ),
     "hyperclovax": Family(
         (grouped_attention, post_norms, no_windows, dense_mlp),
@@ -331,21 +391,20 @@ FAMILIES: Mapping[str, Family] = {
             "attention_output_bias": ("attention_bias", "qkv_bias"),
             "mlp_bias": ("mlp_bias", "bias"),
         },
-        absent=HEADS_WITHOUT_GROUPS | {"head_dim": 128},
+        absent=HEADS_OF_128,
     ),
-    "iquestcoder": Family(LLAMA.parts, names=LLAMA.names, absent=HEADS_WITHOUT_GROUPS | {"head_dim": 128}),
+    "iquestcoder": Family(LLAMA.parts, names=LLAMA.names, absent=HEADS_OF_128),
     "jais2": Family(
         (grouped_attention, no_windows, dense_mlp),
         names=ATTENTION_BIAS | MLP_BIAS,
-        absent=HEADS_WITHOUT_GROUPS
-        | {"query_key_value_bias": True, "attention_output_bias": True, "mlp_bias": True},
+        absent=HEADS_WITHOUT_GROUPS | {"query_key_value_bias": True, "attention_output_bias": True, "mlp_bias": True},
         fixed=NO_GATE | LAYER_NORM,
     ),
     "kimi_k2": DEEPSEEK_V3,
     "kolibri1": Family(
         (grouped_attention, windows(all_but_every_nth_layer), experts(all_layers), shared_expert),
         names=LOCAL_EXPERTS,
-        absent={"sliding_window_pattern": 5},
+        absent=HEADS_OF_128 | {"sliding_window_pattern": 5},
         fixed=QUERY_KEY_NORM | FOUR_NORMS,
     ),
     "llama": LLAMA,
@@ -358,24 +417,25 @@ FAMILIES: Mapping[str, Family] = {
             "intermediate_size": ("intermediate_size_mlp",),
             "shared_expert_intermediate_size": ("intermediate_size",),
         },
-        absent={"no_rope_layers": None, "no_rope_layer_interval": 4, "moe_layers": None},
+        absent=HEADS_OF_128 | {"no_rope_layers": None, "no_rope_layer_interval": 4, "moe_layers": None},
         supported={"use_qk_norm": EITHER},
     ),
     "mellum": Family(
         (grouped_attention, windows(no_layers), experts(sparse_layers)),
         names=ATTENTION_BIAS | LOCAL_EXPERTS,
-        absent={"first_k_dense_replace": 0},
-        fixed=QUERY_KEY_NORM,
+        absent=HEADS_OF_128,
+        fixed=QUERY_KEY_NORM | {"first_k_dense_replace": 0},
     ),
     "minicpm3": Family((latent_attention, no_windows, dense_mlp), absent=TIED),
     "minimax_m2": Family(
         (grouped_attention, norms_of_all_heads, no_windows, no_linear_attention, experts(all_layers)),
         names=LOCAL_EXPERTS | EXPERT_WIDTH,
+        absent=HEADS_OF_128,
         fixed=QUERY_KEY_NORM | CORRECTED_ROUTER,
         supported={"use_qk_norm": (True,), "qk_norm_type": ("per_layer",), "use_routing_bias": (True,)},
     ),
     "ministral": Family((grouped_attention, windows(all_layers), dense_mlp)),
-    "ministral3": Family((grouped_attention, windows(all_layers), dense_mlp)),
+    "ministral3": Family((grouped_attention, windows(all_layers), dense_mlp), absent=HEADS_OF_128),
     "mistral": Family((grouped_attention, windows(all_layers), dense_mlp)),
     "mixtral": Family(
         (grouped_attention, windows(all_layers), experts(all_layers)),
@@ -437,14 +497,21 @@ FAMILIES: Mapping[str, Family] = {
         fixed=QUERY_KEY_NORM,
     ),
     "openai-gpt": Family(
-        GPT2.parts, names=GPT2.names, absent=GPT2.absent, fixed={**GPT2.fixed, "outer_norms": 0}
+        GPT2.parts,
+        names={**GPT2.names, "intermediate_size": ()},
+        absent=GPT2.absent,
+        fixed={**GPT2.fixed, "outer_norms": 0},
     ),
     "opt": Family(
         (grouped_attention, no_windows, dense_mlp, learned_positions_and_padding, opt_embedding, opt_norms),
         names=HIDDEN_HEADS
         | one_bias("enable_bias")
         | {"intermediate_size": ("ffn_dim",)}
-        | {name: (name,) for name in ("do_layer_norm_before", "_remove_final_layer_norm", "layer_norm_elementwise_affine")},
+        | {
+            "do_layer_norm_before": ("do_layer_norm_before",),
+            "_remove_final_layer_norm": ("_remove_final_layer_norm",),
+            "layer_norm_elementwise_affine": ("layer_norm_elementwise_affine",),
+        },
         absent=TIED
         | HEADS_WITHOUT_GROUPS
         | dict.fromkeys(one_bias("enable_bias"), True)
@@ -490,7 +557,7 @@ FAMILIES: Mapping[str, Family] = {
     "qwen3": Family(
         (grouped_attention, switched_windows(last_layers), dense_mlp),
         names=ATTENTION_BIAS,
-        absent={"use_sliding_window": False, "head_dim": 128},
+        absent=HEADS_OF_128 | {"use_sliding_window": False},
         fixed=QUERY_KEY_NORM,
     ),
     "qwen3_moe": Family(
@@ -501,22 +568,26 @@ FAMILIES: Mapping[str, Family] = {
         supported={"use_sliding_window": (False,)},
     ),
     "sarvam_mla": DEEPSEEK_V3,
-    "sarvam_moe": GLM4_MOE,
+    "sarvam_moe": Family(
+        GLM4_MOE.parts,
+        names=GLM4_MOE.names,
+        absent={**GLM4_MOE.absent, "head_dim": 64, "query_key_norm": True},
+        fixed=GLM4_MOE.fixed,
+    ),
     "seed_oss": Family(
         (grouped_attention, no_windows, dense_mlp),
         names=INPUT_BIAS | MLP_BIAS | {"attention_output_bias": ("attention_out_bias",)},
-        absent=HEADS_WITHOUT_GROUPS | {"query_key_value_bias": True},
+        absent=HEADS_OF_128 | {"query_key_value_bias": True},
     ),
     "smollm3": Family(
         (grouped_attention, switched_windows(layers_without_rotation), dense_mlp),
         names=ATTENTION_BIAS | MLP_BIAS,
-        absent=TIED
-        | HEADS_WITHOUT_GROUPS
-        | {"use_sliding_window": False, "no_rope_layers": None, "no_rope_layer_interval": 4},
+        absent=TIED | {"use_sliding_window": False, "no_rope_layers": None, "no_rope_layer_interval": 4},
     ),
     "solar_open": Family(
         (grouped_attention, no_windows, experts(all_layers), shared_experts, expert_groups),
-        names=ATTENTION_BIAS,
+        names=INPUT_BIAS,
+        absent=HEADS_OF_128,
         fixed=CORRECTED_ROUTER,
     ),
     "stablelm": Family(
@@ -539,7 +610,7 @@ FAMILIES: Mapping[str, Family] = {
     "vaultgemma": Family(
         (grouped_attention, windows(all_but_every_nth_layer), dense_mlp),
         names=ATTENTION_BIAS,
-        absent=TIED | {"sliding_window_pattern": 2},
+        absent=TIED | HEADS_OF_256 | {"sliding_window_pattern": 2},
     ),
     "xglm": Family(
         (grouped_attention, no_windows, dense_mlp),
@@ -555,5 +626,3 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "youtu": Family((latent_attention, no_windows, dense_mlp), absent=TIED),
 }
-
-NOT_MODELLED: Mapping[str, tuple[str, ...]] = {}

@@ -45,9 +45,17 @@ def shifted_norms(config: Config) -> Row:
 def multi_query_attention(config: Config) -> Row:
     """All query heads share one head of keys and values, unless `multi_query` is off."""
     row = grouped_attention(config)
-    if config.one_of("multi_query", (False, True)):
-        row |= {"attention_kind": "MQA", "num_key_value_heads": 1}
-    return row
+    if not config.one_of("multi_query", (False, True)):
+        return row | {"attention_kind": "MHA", "num_key_value_heads": row["num_attention_heads"]}
+    return row | {"attention_kind": "MQA", "num_key_value_heads": 1}
+
+
+def heads_of_hidden_size(config: Config) -> Row:
+    """All heads together are as wide as the residual stream."""
+    heads, width = config.whole("num_attention_heads"), config.whole("hidden_size")
+    if config.whole("head_dim") * heads != width:
+        raise config.error("head_dim", f"is {config.whole('head_dim')}; supported: hidden_size / num_attention_heads")
+    return {}
 
 
 def falcon_attention(config: Config) -> Row:
@@ -57,8 +65,6 @@ def falcon_attention(config: Config) -> Row:
         norms = config.whole("num_ln_in_parallel_attn", null=2)
     else:
         row = multi_query_attention(config)
-        if row["attention_kind"] == "GQA":
-            raise config.error("num_key_value_heads", "is in use; supported: only with new_decoder_architecture")
         norms = config.whole("num_ln_in_parallel_attn", null=1)
     parallel = config.one_of("parallel_attn", (False, True))
     return row | {"block_norms": 2 if not parallel or norms == 2 else 1}
@@ -86,10 +92,10 @@ def _windows(config: Config, window: int, windowed: LayerCount) -> Row:
     """`windowed` counts the windowed layers where `layer_types` does not tell."""
     kinds = config.layer_kinds("layer_types", ("full_attention", "sliding_attention"))
     config.without_influence("sliding_window_pattern", "max_window_layers")
-    layers = windowed(config) if kinds is None else kinds.count("sliding_attention")
-    if kinds is not None and layers and not window:
+    if kinds is not None and "sliding_attention" in kinds and not window:
         raise config.error("layer_types", "has sliding_attention without a sliding_window in use: give its size")
-    return {"sliding_window": window, "sliding_window_layers": layers} if window and layers else {}
+    layers = (windowed(config) if kinds is None else kinds.count("sliding_attention")) if window else 0
+    return {"sliding_window": window, "sliding_window_layers": layers} if layers else {}
 
 
 def no_windows(config: Config) -> Row:
@@ -129,10 +135,10 @@ def chunks(config: Config) -> Row:
     chunk = config.whole("attention_chunk_size", null=0)
     kinds = config.layer_kinds("layer_types", ("full_attention", "chunked_attention"))
     config.without_influence("no_rope_layers", "no_rope_layer_interval")
-    layers = layers_with_rotation(config) if kinds is None else kinds.count("chunked_attention")
-    if kinds is not None and layers and not chunk:
+    if kinds is not None and "chunked_attention" in kinds and not chunk:
         raise config.error("layer_types", "has chunked_attention without an attention_chunk_size: give its size")
-    return {"attention_chunk_size": chunk, "chunked_attention_layers": layers} if chunk and layers else {}
+    layers = (layers_with_rotation(config) if kinds is None else kinds.count("chunked_attention")) if chunk else 0
+    return {"attention_chunk_size": chunk, "chunked_attention_layers": layers} if layers else {}
 
 
 def all_layers(config: Config) -> int:
@@ -201,7 +207,8 @@ def local_layers(config: Config) -> int:
 
 def dense_mlp(config: Config) -> Row:
     """A dense MLP in every layer."""
-    return {"num_dense_layers": config.whole("num_hidden_layers"), "intermediate_size": config.whole("intermediate_size")}
+    width = config.whole("intermediate_size")
+    return {"num_dense_layers": config.whole("num_hidden_layers"), "intermediate_size": width}
 
 
 def wide_mlp(config: Config) -> Row:
@@ -318,9 +325,9 @@ def learned_positions_and_padding(config: Config) -> Row:
 
 def opt_embedding(config: Config) -> Row:
     """OPT: the embedding is as wide as the residual stream."""
-    width = config.whole("hidden_size")
-    if config.value("word_embed_proj_dim") not in (None, width):
-        raise config.error("word_embed_proj_dim", f"is {shown(config.value('word_embed_proj_dim'))}; supported: {width}")
+    width, given = config.whole("hidden_size"), config.value("word_embed_proj_dim")
+    if given not in (None, width):
+        raise config.error("word_embed_proj_dim", f"is {shown(given)}; supported: hidden_size, {width}")
     return {}
 
 
