@@ -10,6 +10,8 @@ from pyxl.errors import UserError
 from workbook import catalogue
 from workbook.analysis import analysis
 from workbook.huggingface import FAMILIES, NOT_MODELLED, UNUSED, model_fields
+from workbook.operators import operators
+from workbook.stages import stages
 
 
 def oracles(name: str) -> dict[str, Any]:
@@ -105,6 +107,16 @@ def test_flops_are_those_that_torch_counts(oracle: dict[str, Any]) -> None:
     tokens = oracle["batch"] * oracle["seq_len"]
     assert tokens * ours["forward_flops_per_token_full_square"] == oracle["forward_flops"]
     assert tokens * ours["backward_flops_per_token_full_square"] == oracle["backward_flops"]
+
+
+@pytest.mark.parametrize("oracle", [row for row in COUNTED if row["name"].endswith("-small")], ids=named)
+def test_operators_and_stages_hold_the_whole_model(oracle: dict[str, Any]) -> None:
+    ours = values(oracle["config"], sequence_length=oracle["seq_len"], pipeline_parallel_size=2)
+    flops = sum(line["total_flops"] for line in operators.compute_rows(ours))
+    assert flops == pytest.approx(ours["microbatch_tokens"] * ours["forward_flops_per_token"], rel=1e-12)
+    held = sum(line["dense_state"] + line["expert_state"] for line in stages.compute_rows(ours))
+    copy = ours["tied_embeddings"] * ours["vocab_size"] * ours["hidden_size"]
+    assert held == pytest.approx(ours["total_parameters"] + copy, rel=1e-12)
 
 
 @pytest.mark.parametrize("oracle", [row for row in COUNTED if "llama4" not in row["name"]], ids=named)
@@ -367,17 +379,17 @@ def test_chunks(config: dict[str, Any], chunk: int, layers: int) -> None:
         ("bloom-176b", {"n_inner": None, "offset_alibi": 100, "attention_softmax_in_fp32": True, "skip_bias_add": True,
                         "bias_dropout_fusion": True, "masked_softmax_fusion": True, "pretraining_tp": 4}),
         ("deepseek-v3", {"ep_size": 1, "moe_layer_freq": 1, "topk_method": "noaux_tc", "scoring_func": "sigmoid",
-                         "num_key_value_heads": 128, "norm_topk_prob": True, "hidden_act": "silu", "aux_loss_alpha": 0.001,
+                         "num_key_value_heads": 128, "norm_topk_prob": True, "aux_loss_alpha": 0.001,
                          "auto_map": {"AutoModel": "modeling_deepseek.DeepseekV3Model"}, "attention_dropout": 0.0,
                          "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]},
-                         "rope_scaling": {"original_max_position_embeddings": 4096}, "max_position_embeddings": 163840}),
+                         "rope_scaling": {"original_max_position_embeddings": 4096}, "hidden_act": "silu"}),
         ("gemma-3-27b", {"rope_scaling": {"factor": 8.0, "rope_type": "linear"}, "query_pre_attn_scalar": 168}),
         ("glm-4.5-air", {"norm_topk_prob": True, "partial_rotary_factor": 0.5, "routed_scaling_factor": 1.0,
                          "initializer_range": 0.02, "max_position_embeddings": 131072, "rms_norm_eps": 1e-05}),
         ("llama-3-8b", {"initializer_range": 0.02, "max_position_embeddings": 8192, "pretraining_tp": 1,
                         "rms_norm_eps": 1e-05, "rope_theta": 500000.0, "torch_dtype": "bfloat16", "use_cache": True}),
         ("llama-4-maverick", {"_attn_implementation_autoset": True, "for_llm_compressor": False, "rope_scaling": None,
-                              "router_jitter_noise": 0.0, "router_aux_loss_coef": 0.001, "attn_temperature_tuning": True,
+                              "router_jitter_noise": 0.0, "router_aux_loss_coef": 0.001,
                               "moe_layers": list(range(1, 48, 2)), "no_rope_layers": []}),
         ("mixtral-8x7b", {"output_router_logits": False, "router_aux_loss_coef": 0.02, "sliding_window": None}),
         ("qwen2-57b-a14b", {"max_window_layers": 28, "sliding_window": 131072, "norm_topk_prob": False,

@@ -198,7 +198,7 @@ FAMILIES: Mapping[str, Family] = {
     "dbrx": Family(
         (grouped_attention, no_windows, experts(all_layers)),
         names={
-            "hidden_size": ("d_model", "ffn_config.hidden_size"),
+            "hidden_size": ("d_model",),
             "num_hidden_layers": ("n_layers",),
             "num_attention_heads": ("n_heads",),
             "num_key_value_heads": ("attn_config.kv_n_heads", "num_key_value_heads"),

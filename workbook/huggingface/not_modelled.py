@@ -69,12 +69,12 @@ NO_INFLUENCE = {
     "attn_config.attn_impl", "attn_config.attn_uses_sequence_id", "attn_config.clip_qkv", "attn_config.prefix_lm",
     "attn_config.return_dict", "attn_config.rope_theta", "attn_temperature_tuning", "bias_dropout_fusion",
     "chunk_size_feed_forward", "clip_qkv", "decoder_start_token_id", "dense_list", "dim_model_base", "ep_size",
-    "ffn_config.ffn_act_fn.name", "ffn_config.moe_normalize_expert_weights", "ffn_config.return_dict", "is_decoder",
-    "layer_rope_theta", "layer_switch", "max_position_embeddings", "moe_capacity", "moe_gate", "moe_norm_min",
-    "moe_use_aux_free", "n_positions", "norm_topk_prob", "norm_type", "order_of_interleaved_layers",
-    "original_max_position_embeddings", "output_attentions", "output_hidden_states", "position_embedding_type",
-    "query_pre_attn_scalar", "reorder_and_upcast_attn", "rope_interleave", "rotary_dim", "skip_bias_add",
-    "skip_bias_add_qkv", "use_flash_attention", "use_flash_attn",
+    "ffn_config.ffn_act_fn.name", "ffn_config.hidden_size", "ffn_config.moe_normalize_expert_weights",
+    "ffn_config.return_dict", "is_decoder", "layer_rope_theta", "layer_switch", "max_position_embeddings",
+    "moe_capacity", "moe_gate", "moe_norm_min", "moe_use_aux_free", "n_positions", "norm_topk_prob", "norm_type",
+    "order_of_interleaved_layers", "original_max_position_embeddings", "output_attentions", "output_hidden_states",
+    "position_embedding_type", "query_pre_attn_scalar", "reorder_and_upcast_attn", "rope_interleave", "rotary_dim",
+    "skip_bias_add", "skip_bias_add_qkv", "use_flash_attention", "use_flash_attn",
 }  # fmt: skip
 # Objects whose fields mean nothing here.
 OPAQUE = {
