@@ -191,15 +191,17 @@ def local_layers(config: Config) -> int:
     if kinds is not None:
         return kinds.count("local")
     layers, types = config.whole("num_hidden_layers"), config.value("attention_types")
-    try:
-        expanded = [kind for pattern, times in types for _ in range(times) for kind in pattern]  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        expanded = []
-    if len(expanded) != layers or any(kind not in ("global", "local") for kind in expanded):
+    counted, local = 0, 0
+    for repeated in types if isinstance(types, list) else []:
+        pattern, times = repeated if isinstance(repeated, list) and len(repeated) == 2 else ([], 0)
+        if isinstance(pattern, list) and isinstance(times, int) and set(map(str, pattern)) <= {"global", "local"}:
+            counted += times * len(pattern)
+            local += times * pattern.count("local")
+    if counted != layers:
         raise config.error(
             "attention_types", f"is {shown(types)}; supported: global and local for each of {layers} layers"
         )
-    return expanded.count("local")
+    return local
 
 
 # MLPs
@@ -258,7 +260,7 @@ def every_nth_layer(config: Config) -> int:
     if not isinstance(dense, list) or any(layer not in range(layers) for layer in dense):
         raise config.error("mlp_only_layers", f"is {shown(dense)}; supported: numbers of layers, 0 to {layers - 1}")
     step = config.whole("decoder_sparse_step")
-    return len(set(range(step - 1, layers, step)) - set(dense))
+    return layers // step - len([layer for layer in set(dense) if (layer + 1) % step == 0])
 
 
 def listed_layers(config: Config) -> int:
@@ -275,10 +277,9 @@ def listed_layers(config: Config) -> int:
 def layers_of_an_interval(config: Config) -> int:
     """ERNIE: each n-th layer from `moe_layer_start_index` to `moe_layer_end_index`."""
     layers, step = config.whole("num_hidden_layers"), config.whole("moe_layer_interval")
-    last = config.whole("moe_layer_end_index", -1)
-    last = layers - 1 if last == -1 else last
-    first = config.whole("moe_layer_start_index", 0)
-    return sum((layer + 1) % step == 0 and first <= layer <= last for layer in range(layers))
+    first, last = config.whole("moe_layer_start_index", 0), config.whole("moe_layer_end_index", -1)
+    end = layers if last == -1 else min(last + 1, layers)
+    return max(0, end // step - first // step)
 
 
 def shared_experts(config: Config) -> Row:
