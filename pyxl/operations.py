@@ -17,9 +17,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, NoReturn, TypeVar
 
 Rule = TypeVar("Rule")
+
+PLAIN = frozenset((bool, float, int, str))  # operands of one configuration: the case to decide at once
 
 
 class Operation(enum.Enum):
@@ -199,6 +202,8 @@ def literals(expression: Expression) -> list[int | float | str]:
 
 def apply(operation: Operation, *operands: Any) -> Any:
     """Apply `operation` in the way that fits the operands: trace, sweep or compute."""
+    if PLAIN.issuperset(map(type, operands)):
+        return _number_rules()[operation](*operands)
     if any(isinstance(operand, Expression) for operand in operands):
         return _trace(operation, *operands)
     # Which entry of a series is asked for decides, not what the series holds: it may be long.
@@ -225,12 +230,14 @@ def _is_array(operand: Any) -> bool:
     return hasattr(operand, "__array__")  # numpy itself is imported only by whoever sweeps
 
 
+@cache
 def _number_rules() -> Mapping[Operation, Callable[..., Any]]:
     from pyxl.readings import number
 
     return number.RULES
 
 
+@cache
 def _sweep_rules() -> Mapping[Operation, Callable[..., Any]]:
     from pyxl.readings import sweep
 

@@ -20,8 +20,7 @@ import graphlib
 import inspect
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -41,6 +40,9 @@ class Kind(enum.Enum):
     LOOKUP = "look-up"
     CALCULATION = "calculation"
     CHECK = "check"
+
+
+GIVEN = (Kind.INPUT, Kind.CONSTANT, Kind.LOOKUP)  # what inputs may name
 
 
 class DefinitionError(Exception):
@@ -113,6 +115,7 @@ class Model:
         self.quantities: dict[str, Quantity] = {}
         self.columns: dict[str, Column] = {}
         self.series: dict[str, tuple[str, ...]] = {}
+        self.needs: dict[str, set[str]] = {}
         self._section = ""
         self._order: tuple[str, ...] = ()
 
@@ -266,7 +269,6 @@ class Model:
         """Check the graph and fix the order of computation. Raises `DefinitionError`."""
         for name in self.series.keys() & self.quantities.keys():
             raise DefinitionError(f"'{name}' at {self.quantities[name].place} is also the name of a series")
-        graph: dict[str, set[str]] = {}
         for quantity in self.quantities.values():
             needed: set[str] = set()
             for ingredient in quantity.ingredients:
@@ -278,38 +280,44 @@ class Model:
                     raise DefinitionError(
                         f"quantity '{quantity.name}' at {quantity.place} uses '{ingredient}', which is not defined"
                     )
-            graph[quantity.name] = needed
+            self.needs[quantity.name] = needed
         try:
-            self._order = tuple(graphlib.TopologicalSorter(graph).static_order())
+            self._order = tuple(graphlib.TopologicalSorter(self.needs).static_order())
         except graphlib.CycleError as error:
             cycle = [f"'{name}' at {self.quantities[name].place}" for name in error.args[1]]
             raise DefinitionError("these quantities define each other in a circle: " + ", ".join(cycle)) from None
 
-    def compute(self, inputs: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-        """The value of every quantity.
+    def order(self, wanted: Iterable[str], given: Collection[str] = ()) -> list[str]:
+        """The wanted quantities and all that they need, in order of computation, where the given ones are known."""
+        needed: set[str] = set()
+        pending = list(wanted)
+        while pending:
+            if (name := pending.pop()) not in needed:
+                needed.add(name)
+                if name not in given:
+                    pending.extend(self.needs[name])
+        return [name for name in self._order if name in needed]
+
+    def compute(
+        self, inputs: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], wanted: Iterable[str] | None = None
+    ) -> dict[str, Any]:
+        """The value of every quantity, or of the wanted ones and those that they need.
 
         `inputs` gives inputs, and overrides constants and look-ups where it names them; `columns` gives
-        the table columns by key ("Models.hidden_size"). numpy arrays among the inputs give a sweep.
-        What cannot be computed is a `Failure`, as is all that depends on it.
+        the table columns by key ("Models.hidden_size"). What cannot be computed is a `Failure`, as is all
+        that depends on it.
         """
-        if any(hasattr(value, "__array__") for value in inputs.values()):
-            import numpy as np
-
-            with np.errstate(all="ignore"):  # both branches of where() are swept, and one of them may divide by 0
-                return self._values(inputs, columns)
-        return self._values(inputs, columns)
-
-    def _values(self, inputs: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         values: dict[str, Any] = {}
 
         def value_of(key: str) -> Any:
-            if key in self.columns:
-                return columns[key]
-            return tuple(values[m] for m in self.series[key]) if key in self.series else values[key]
+            if key in self.series:
+                return tuple(value_of(member) for member in self.series[key])
+            return _usable(columns[key] if key in self.columns else values[key])
 
-        for name in self._order:
+        given = {name for name in inputs if name in self.quantities and self[name].kind in GIVEN}
+        for name in self._order if wanted is None else self.order(wanted, given):
             quantity = self.quantities[name]
-            if name in inputs and quantity.kind in (Kind.INPUT, Kind.CONSTANT, Kind.LOOKUP):
+            if name in given:
                 values[name] = inputs[name]
             elif quantity.expression is None:
                 values[name] = quantity.value
@@ -317,15 +325,28 @@ class Model:
                 values[name] = self._value(quantity, value_of)
         return values
 
+    def sweep(
+        self, inputs: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], wanted: Iterable[str]
+    ) -> dict[str, Any]:
+        """The wanted quantities for many configurations at once, as numpy arrays of one shape.
+
+        `inputs` and `columns` as for `compute`, but inputs may be numpy arrays too, of numbers or of texts;
+        they meet as numpy arrays do. What cannot be computed is nan, or an empty text. Raises `UserError`
+        for an input that is none, for an array of the wrong kind, and for shapes that do not fit.
+        """
+        from pyxl.sweep import sweep  # numpy is loaded by whoever sweeps
+
+        return sweep(self, inputs, columns, wanted)
+
     def _value(self, quantity: Quantity, value_of: Callable[[str], Any]) -> Any:
         """By the quantity's own function; where that fails, as a cell does it: with one branch of where() only."""
         assert quantity.expression is not None
-        if quantity.function is not None:
-            ingredients = [value_of(name) for name in quantity.parameters]
-            if _first_failure(ingredients) is None:
-                with suppress(ArithmeticError, LookupError, TypeError, ValueError):
-                    return _finite(quantity.function(*ingredients))
-        return attempt(quantity.name, quantity.expression, value_of)
+        if quantity.function is None:
+            return attempt(quantity.name, quantity.expression, value_of)
+        try:
+            return _finite(quantity.function(*[value_of(name) for name in quantity.parameters]))
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            return attempt(quantity.name, quantity.expression, value_of)
 
 
 def attempt(name: str, expression: Expression, value_of: Callable[[str], Any]) -> Any:
@@ -355,8 +376,8 @@ class _Unusable(ValueError):
 
 
 def _usable(value: Any) -> Any:
-    if (failed := _first_failure((value,))) is not None:
-        raise _Unusable(failed)
+    if isinstance(value, Failure):
+        raise _Unusable(value)
     return value
 
 
@@ -364,12 +385,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, complex) or (isinstance(value, int | float) and not math.isfinite(value)):
         raise ValueError
     return value
-
-
-def _first_failure(values: Iterable[Any]) -> Failure | None:
-    for value in values:
-        if isinstance(value, Failure):
-            return value
-        if isinstance(value, tuple) and (failed := _first_failure(value)) is not None:
-            return failed
-    return None

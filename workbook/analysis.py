@@ -16,7 +16,9 @@ from workbook import placement as _placement  # noqa: F401
 from workbook import activations as _activations  # noqa: F401
 from workbook import memory as _memory  # noqa: F401
 from workbook import traffic as _traffic  # noqa: F401
+from workbook import latency as _latency  # noqa: F401
 from workbook import times as _times  # noqa: F401
+from workbook import conventions as _conventions  # noqa: F401
 from workbook import verdict as _verdict  # noqa: F401
 from workbook import checks as _checks  # noqa: F401
 # isort: on

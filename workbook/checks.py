@@ -31,11 +31,15 @@ def check_choices(
     shards_weights,
     bubble_stage_divisor,
     keeps_internals,
-    linear_in_fp8,
+    mlp_linear_level,
     enters_node_once,
     uses_measured,
     forwards_in_node,
     splits_query_rope,
+    shards_sequence,
+    context_forward_passes,
+    pipeline_inside_data,
+    rounds_layers,
 ):
     """Each choice is a row of its table on the sheet Choices."""
     return require(
@@ -43,11 +47,15 @@ def check_choices(
         + shards_weights
         + bubble_stage_divisor
         + keeps_internals
-        + linear_in_fp8
+        + mlp_linear_level
         + enters_node_once
         + uses_measured
         + forwards_in_node
         + splits_query_rope
+        + shards_sequence
+        + context_forward_passes
+        + pipeline_inside_data
+        + rounds_layers
         > 0,
         "a choice (zero_stage, pipeline_schedule, recomputation, precision ...) is no row of its table in Choices",
     )
@@ -130,6 +138,8 @@ def check_degrees(
     pipeline_parallel_size,
     expert_parallel_size,
     expert_tensor_parallel_size,
+    context_parallel_size,
+    virtual_stages,
     data_parallel_replicas,
 ):
     """Every degree of parallelism is a whole number from 1."""
@@ -139,6 +149,8 @@ def check_degrees(
             pipeline_parallel_size,
             expert_parallel_size,
             expert_tensor_parallel_size,
+            context_parallel_size,
+            virtual_stages,
             data_parallel_replicas,
             1
             - most(
@@ -146,6 +158,8 @@ def check_degrees(
                 ceil(pipeline_parallel_size) - pipeline_parallel_size,
                 ceil(expert_parallel_size) - expert_parallel_size,
                 ceil(expert_tensor_parallel_size) - expert_tensor_parallel_size,
+                ceil(context_parallel_size) - context_parallel_size,
+                ceil(virtual_stages) - virtual_stages,
                 ceil(data_parallel_replicas) - data_parallel_replicas,
             ),
         )
@@ -184,10 +198,10 @@ def check_key_value_heads(num_key_value_heads, key_value_ranks, tensor_parallel_
 
 @check("Degrees divide devices")
 def check_devices(data_parallel_size):
-    """Devices = TP x PP x DP."""
+    """Devices = TP x CP x PP x DP."""
     return require(
         ceil(data_parallel_size) == data_parallel_size,
-        "tensor_parallel_size x pipeline_parallel_size must divide devices",
+        "tensor_parallel_size x context_parallel_size x pipeline_parallel_size must divide devices",
     )
 
 
@@ -210,17 +224,38 @@ def check_experts(n_routed_experts, expert_parallel_size):
 
 
 @check("Expert tensor parallel size fits")
-def check_expert_tensor(expert_tensor_parallel_size, tensor_parallel_size, expert_parallel_size):
-    """Experts are split over the tensor ranks or not at all; both splits at once are not modelled."""
+def check_expert_tensor(expert_tensor_parallel_size, n_routed_experts, moe_intermediate_size):
+    """Each expert's width is split evenly; a dense model has no experts to split."""
     return require(
-        (expert_tensor_parallel_size - 1)
-        * (
-            most(expert_tensor_parallel_size - tensor_parallel_size, tensor_parallel_size - expert_tensor_parallel_size)
-            + expert_parallel_size
-            - 1
-        )
-        == 0,
-        "expert_tensor_parallel_size must be 1, or equal tensor_parallel_size with expert_parallel_size 1",
+        ceil(most(1, moe_intermediate_size) / expert_tensor_parallel_size)
+        == where(n_routed_experts > 0, moe_intermediate_size, 1) / expert_tensor_parallel_size,
+        "expert_tensor_parallel_size must divide the width of an expert, and be 1 for a dense model",
+    )
+
+
+@check("Experts need sequence parallelism")
+def check_sequence_parallelism(expert_parallel_size, tensor_parallel_size, shards_sequence):
+    """Tensor ranks that hold the same tokens would send each of them to the experts once per rank.
+
+    Source: Megatron-LM, which demands sequence_parallel with expert and tensor parallelism
+    """
+    return require(
+        least(expert_parallel_size - 1, tensor_parallel_size - 1, 1 - shards_sequence) <= 0,
+        "expert_parallel_size and tensor_parallel_size above 1 need sequence_parallelism = on",
+    )
+
+
+@check("Context ranks share the sequence")
+def check_context(
+    sequence_length, keys_per_token, context_parallel_size, num_attention_heads, tensor_parallel_size, exchanges_heads
+):
+    """Each context rank has as many tokens as the others; heads are exchanged only where each rank gets some."""
+    return require(
+        ceil(sequence_length * keys_per_token / context_parallel_size)
+        + exchanges_heads * ceil(num_attention_heads / (tensor_parallel_size * context_parallel_size))
+        == sequence_length * keys_per_token / context_parallel_size
+        + exchanges_heads * (num_attention_heads / (tensor_parallel_size * context_parallel_size)),
+        "context_parallel_size must divide sequence_length, and with Ulysses the heads of a tensor rank",
     )
 
 
@@ -255,11 +290,59 @@ def check_tensor_nodes(node_ranks, tensor_parallel_size):
 
 
 @check("Layers fill the stages")
-def check_stages(num_hidden_layers, pipeline_parallel_size, layers_per_stage):
-    """The last stage has a layer."""
+def check_stages(layers_per_smaller_chunk, first_stage_fewer_layers, last_stage_fewer_layers, rounds_layers):
+    """Every chunk has a layer, the first and the last too where they have fewer."""
     return require(
-        num_hidden_layers > (pipeline_parallel_size - 1) * layers_per_stage,
-        "pipeline_parallel_size leaves the last stage without a layer: choose fewer stages",
+        layers_per_smaller_chunk - most(first_stage_fewer_layers, last_stage_fewer_layers) >= rounds_layers,
+        "there are too few layers: choose fewer pipeline_parallel_size x virtual_stages, another stage_layout, smaller "
+        "first_stage_fewer_layers or last_stage_fewer_layers",
+    )
+
+
+@check("Dense layers stand first")
+def check_dense_layers(
+    num_moe_layers, num_dense_layers, pipeline_parallel_size, virtual_stages, layers_per_smaller_chunk, mirrors_stages
+):
+    """With several chunks per device the dense layers of a MoE model are looked for in the first chunk of each."""
+    return require(
+        least(num_moe_layers, virtual_stages - 1, pipeline_parallel_size - 1)
+        * (1 - mirrors_stages)
+        * most(0, num_dense_layers - (pipeline_parallel_size - 1) * layers_per_smaller_chunk)
+        <= 0,
+        "the model's dense layers reach into the second round of virtual stages, which is not modelled: choose fewer "
+        "virtual_stages",
+    )
+
+
+@check("Layout fits the schedule")
+def check_layout(rounds_layers, balances_layers, virtual_stages, mirrors_stages):
+    """Filling stages in order is meant for one stage per device."""
+    return require(
+        (rounds_layers - balances_layers) * (virtual_stages - 1 + mirrors_stages) == 0,
+        "stage_layout 'in order' needs a schedule with one stage per device: choose 'balanced'",
+    )
+
+
+@check("Schedule fits the virtual stages")
+def check_virtual_stages(virtual_stages, least_virtual_stages, most_virtual_stages):
+    """Interleaved 1F1B needs several chunks per device, V-shaped schedules two, the others one."""
+    return require(
+        where(virtual_stages >= least_virtual_stages, most_virtual_stages, 0) >= virtual_stages,
+        "virtual_stages does not fit pipeline_schedule: several for interleaved 1F1B, 2 for ZB-V and DualPipeV, else 1",
+    )
+
+
+@check("Network is possible")
+def check_network(communication_sm_share, oversubscription, pod_devices, scale_up_domain):
+    """Communication leaves compute units; a network between pods is no faster than inside; a pod holds whole nodes."""
+    return require(
+        where(
+            least(communication_sm_share, oversubscription - 1) >= 0,
+            where(communication_sm_share < 1, ceil(pod_devices / scale_up_domain) - pod_devices / scale_up_domain, 1),
+            1,
+        )
+        == 0,
+        "communication_sm_share must be from 0 to below 1, oversubscription at least 1, and pod_devices whole nodes",
     )
 
 
@@ -291,10 +374,15 @@ def check_window(num_hidden_layers, sliding_window_layers, chunked_attention_lay
 
 
 @check("Compute rates are known")
-def check_compute_rates(linear_ceiling, bf16_ceiling, bf16_peak):
+def check_compute_rates(
+    attention_linear_ceiling, mlp_linear_ceiling, attention_core_ceiling, head_ceiling, bf16_ceiling, bf16_peak
+):
     """The chosen hardware has the compute rates that the recipe needs."""
     return require(
-        least(linear_ceiling, bf16_ceiling, bf16_peak) > 0,
+        least(
+            attention_linear_ceiling, mlp_linear_ceiling, attention_core_ceiling, head_ceiling, bf16_ceiling, bf16_peak
+        )
+        > 0,
         "the hardware has no such compute rate: set ceilings=datasheet or precision=BF16, or fill the cell",
     )
 
@@ -306,21 +394,41 @@ def check_hbm(hbm_ceiling):
 
 
 @check("Scale-up bandwidth is known")
-def check_scale_up(scale_up_ceiling):
-    """The chosen hardware has this rate."""
+def check_scale_up(scale_up_bytes, scale_up_ceiling, hbm_ceiling):
+    """The chosen hardware has this rate, if the strategy needs it."""
     return require(
-        least(scale_up_ceiling) > 0,
+        where(scale_up_bytes > 0, scale_up_ceiling, hbm_ceiling) > 0,
         "scale-up bandwidth is unknown: set ceilings=datasheet, or fill in scale_up_measured",
     )
 
 
 @check("Scale-out bandwidth is known")
-def check_scale_out(scale_out_ceiling):
-    """The chosen hardware has this rate."""
+def check_scale_out(scale_out_bytes, scale_out_ceiling, hbm_ceiling):
+    """The chosen hardware has this rate, if the strategy needs it."""
     return require(
-        least(scale_out_ceiling) > 0,
-        "scale-out bandwidth is unknown: set ceilings=datasheet, or fill in scale_out_measured",
+        where(scale_out_bytes > 0, scale_out_ceiling, hbm_ceiling) > 0,
+        "scale-out bandwidth is unknown: set ceilings=datasheet, or fill in scale_out_measured and nics_per_device",
     )
+
+
+@check("FLOP convention is known")
+def check_convention(counts_full_square, counts_embedding, counts_router, counts_recomputation, utilization_peak):
+    """The convention is a row of the table Conventions, and the hardware has the peak that it divides by."""
+    return require(
+        where(
+            counts_full_square + counts_embedding + counts_router + counts_recomputation >= 0,
+            least(utilization_peak),
+            0,
+        )
+        > 0,
+        "flop_convention is no row of its table in Choices, or the hardware lacks the peak that it divides by",
+    )
+
+
+@check("Measured step is possible")
+def check_measured(measured_step_time):
+    """The measured step takes time, or is 0 for none."""
+    return require(0 + measured_step_time >= 0, "measured_step_time must be above 0, or 0 for none")
 
 
 analysis.gather("checks", tuple(q.name for q in analysis.quantities.values() if q.kind is Kind.CHECK))

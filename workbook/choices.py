@@ -23,6 +23,69 @@ _choice(
     "Trains prediction layers",
     "1 where multi-token prediction is on.",
 )
+_choice(
+    "shards_sequence",
+    "sequence_parallelism",
+    "Switch",
+    "Splits the sequence over tensor ranks",
+    "1 where sequence parallelism is on.",
+)
+_choice(
+    "exchanges_heads",
+    "context_parallel_algorithm",
+    "Context",
+    "Exchanges heads",
+    "1 where each context rank computes some heads of the whole sequence (Ulysses), 0 where keys and values travel.",
+)
+_choice(
+    "context_forward_passes",
+    "context_parallel_algorithm",
+    "Context",
+    "Exchanges per layer, forward",
+    "How often the tensors that attention needs are exchanged in the forward pass.",
+)
+_choice(
+    "context_backward_passes",
+    "context_parallel_algorithm",
+    "Context",
+    "Exchanges per layer, backward",
+    "In the backward pass: the same tensors again, and their gradients.",
+)
+_choice(
+    "context_hops_in_turn",
+    "context_parallel_algorithm",
+    "Context",
+    "Waits for every rank in turn",
+    "1 where an exchange goes round a ring, 0 where it is one collective.",
+)
+_choice(
+    "pipeline_inside_data",
+    "rank_order",
+    "RankOrder",
+    "Pipeline inside data",
+    "1 where ranks of a pipeline are closer than data-parallel ones.",
+)
+_choice(
+    "pipeline_inside_tensor",
+    "rank_order",
+    "RankOrder",
+    "Pipeline inside tensor",
+    "1 where ranks of a pipeline are neighbours, closer than tensor-parallel ones.",
+)
+_choice(
+    "rounds_layers",
+    "stage_layout",
+    "StageLayout",
+    "Whole layers",
+    "1 where a stage has whole layers, 0 where work is taken to divide evenly.",
+)
+_choice(
+    "balances_layers",
+    "stage_layout",
+    "StageLayout",
+    "Balances layers",
+    "1 where stages differ by one layer at most, the larger ones first; 0 where each is filled before the next.",
+)
 
 _choice(
     "shards_weights", "zero_stage", "ZeRO", "Shards weights", "1 where each rank keeps only its shard of the weights."
@@ -134,6 +197,34 @@ _choice(
     "1 where every micro-batch's activations are kept until the backward phase (GPipe).",
 )
 _choice(
+    "in_flight_interleaved",
+    "pipeline_schedule",
+    "Schedules",
+    "In-flight micro-batches, interleaved",
+    "1 where (PP - 1) / VP more are kept, as interleaving needs.",
+)
+_choice(
+    "mirrors_stages",
+    "pipeline_schedule",
+    "Schedules",
+    "Mirrors stages",
+    "1 where a device holds a stage and its mirror image: the first with the last, the second with the last but one.",
+)
+_choice(
+    "least_virtual_stages",
+    "pipeline_schedule",
+    "Schedules",
+    "Virtual stages, at least",
+    "Fewest chunks per device that the schedule is made for.",
+)
+_choice(
+    "most_virtual_stages",
+    "pipeline_schedule",
+    "Schedules",
+    "Virtual stages, at most",
+    "Most chunks per device that the schedule is made for.",
+)
+_choice(
     "stages_multiple",
     "pipeline_schedule",
     "Schedules",
@@ -152,18 +243,29 @@ _choice(
     "keeps_internals",
     "recomputation",
     "Recomputation",
-    "Keeps layer internals",
-    "1 where activations inside a layer are kept, 0 where only its input is.",
+    "Keeps internals",
+    "Part of the residual stream inside the layer, latents and router scores that is kept.",
 )
 _choice(
-    "keeps_norm_outputs", "recomputation", "Recomputation", "Keeps norm outputs", "1 where outputs of norms are kept."
+    "keeps_norm_outputs",
+    "recomputation",
+    "Recomputation",
+    "Keeps norm outputs",
+    "Part of the outputs of norms that is kept; nothing but the norm is computed again.",
 )
 _choice(
     "keeps_projections",
     "recomputation",
     "Recomputation",
     "Keeps queries, keys, values",
-    "1 where the projected queries, keys and values are kept.",
+    "Of attention without latents: part of the queries, keys and values that is kept.",
+)
+_choice(
+    "keeps_up_projections",
+    "recomputation",
+    "Recomputation",
+    "Keeps up-projected latents",
+    "Of MLA: part of the queries, keys and values that is kept; what is not repeats the up-projections.",
 )
 _choice(
     "keeps_probabilities",
@@ -173,11 +275,67 @@ _choice(
     "1 where attention is not fused and keeps its probabilities.",
 )
 _choice(
+    "keeps_attention_output",
+    "recomputation",
+    "Recomputation",
+    "Keeps attention outputs",
+    "Part of the outputs of the attention core that is kept.",
+)
+_choice(
+    "keeps_projection_input",
+    "recomputation",
+    "Recomputation",
+    "Keeps output projection inputs",
+    "1 where the output projection keeps a copy of its input if its format differs, 0 where attention shares it.",
+)
+_choice(
+    "keeps_dropout_masks",
+    "recomputation",
+    "Recomputation",
+    "Keeps dropout masks",
+    "1 in training with dropout.",
+)
+_choice(
+    "keeps_gates",
+    "recomputation",
+    "Recomputation",
+    "Keeps gate and up",
+    "Of dense MLPs: part of the inputs of the activation function that is kept.",
+)
+_choice(
     "keeps_products",
     "recomputation",
     "Recomputation",
-    "Keeps MLP products",
-    "1 where the activation function's output is kept.",
+    "Keeps products",
+    "Of dense MLPs: part of the outputs of the activation function that is kept.",
+)
+_choice(
+    "keeps_expert_inputs",
+    "recomputation",
+    "Recomputation",
+    "Keeps expert inputs",
+    "Part of the dispatched rows that is kept; what is not is dispatched again.",
+)
+_choice(
+    "keeps_expert_gates",
+    "recomputation",
+    "Recomputation",
+    "Keeps experts' gate and up",
+    "Of experts: part of the inputs of the activation function that is kept.",
+)
+_choice(
+    "keeps_expert_products",
+    "recomputation",
+    "Recomputation",
+    "Keeps experts' products",
+    "Of experts: part of the outputs of the activation function that is kept.",
+)
+_choice(
+    "keeps_expert_outputs",
+    "recomputation",
+    "Recomputation",
+    "Keeps expert outputs",
+    "1 where the router's weights are applied to the outputs of experts, which are then needed again.",
 )
 _choice(
     "repeats_attention",
@@ -191,7 +349,21 @@ _choice(
     "recomputation",
     "Recomputation",
     "Repeats up-projections",
-    "1 where queries, keys and values are projected up from their latents again.",
+    "Of MLA: part of the projections up from the latents that is computed again.",
+)
+_choice(
+    "repeats_dense_mlps",
+    "recomputation",
+    "Recomputation",
+    "Repeats dense MLPs",
+    "Part of the dense MLPs that is computed again, all of their matrices.",
+)
+_choice(
+    "repeats_experts",
+    "recomputation",
+    "Recomputation",
+    "Repeats experts",
+    "Part of the MoE blocks that is computed again: router, routed and shared experts, dispatch and combine.",
 )
 _choice(
     "repeats_layer",
@@ -202,11 +374,32 @@ _choice(
 )
 
 _choice(
-    "linear_in_fp8",
+    "attention_linear_level",
     "precision",
     "Precision",
-    "Linear layers in FP8",
-    "1 where matrix multiplications of attention, MLPs and experts run in FP8.",
+    "Attention projections",
+    "Format that they are multiplied in: 0 for BF16 (or FP16), 1 for FP8, 2 for FP4.",
+)
+_choice(
+    "mlp_linear_level",
+    "precision",
+    "Precision",
+    "MLPs and experts",
+    "Format that they are multiplied in: 0 for BF16 (or FP16), 1 for FP8, 2 for FP4.",
+)
+_choice(
+    "attention_core_level",
+    "precision",
+    "Precision",
+    "Attention core",
+    "Format that scores and values are multiplied in: 0 for BF16 (or FP16), 1 for FP8, 2 for FP4.",
+)
+_choice(
+    "head_level",
+    "precision",
+    "Precision",
+    "Output head",
+    "Format that the output head is multiplied in: 0 for BF16 (or FP16), 1 for FP8, 2 for FP4.",
 )
 _choice("weight_bytes", "precision", "Precision", "Bytes per weight", "Weights as kept for the forward pass.", "byte")
 _choice("gradient_bytes", "precision", "Precision", "Bytes per gradient", "Gradients as accumulated.", "byte")
@@ -284,7 +477,22 @@ _choice(
 )
 
 _choice(
+    "logit_bytes",
+    "cross_entropy",
+    "CrossEntropy",
+    "Bytes per logit kept by the loss",
+    "The softmax that the loss keeps for its backward pass, beside the logits.",
+    "byte/token",
+)
+_choice(
     "enters_node_once", "bandwidth_model", "Bandwidth", "Each byte enters a node once", "1 in the hierarchical model."
+)
+_choice(
+    "reduces_in_network",
+    "bandwidth_model",
+    "Bandwidth",
+    "Switches reduce",
+    "1 where switches add up an all-reduce on its way: each device sends and receives its tensor once, not twice.",
 )
 _choice("uses_measured", "ceilings", "Ceilings", "Uses measured rates", "1 for measured, 0 for datasheet rates.")
 _choice(
@@ -321,4 +529,34 @@ _choice(
     "Layout",
     "Shards shared experts with routed ones",
     "1 where shared experts and router are sharded over the expert-data-parallel ranks.",
+)
+
+_choice(
+    "counts_full_square",
+    "flop_convention",
+    "Conventions",
+    "Counts the full attention square",
+    "1 where masked attention entries count, 0 where the causal half does.",
+)
+_choice(
+    "counts_embedding",
+    "flop_convention",
+    "Conventions",
+    "Counts the embedding",
+    "1 where the embedding's look-up counts as a multiplication.",
+)
+_choice("counts_router", "flop_convention", "Conventions", "Counts routers", "1 where routers of MoE layers count.")
+_choice(
+    "counts_recomputation",
+    "flop_convention",
+    "Conventions",
+    "Counts recomputation",
+    "1 where what is computed again in the backward pass counts: hardware FLOPs instead of model FLOPs.",
+)
+_choice(
+    "divides_by_linear_peak",
+    "flop_convention",
+    "Conventions",
+    "Divides by the linear layers' peak",
+    "1 where the peak of the format that linear layers run in divides, 0 where always BF16's does.",
 )

@@ -132,6 +132,26 @@ def verify(file: Path, evaluator: str) -> None:
     sys.exit(0 if run(file, evaluator) else 1)
 
 
+@solbook.command()
+@click.argument("runs", type=click.Path(path_type=Path), required=False, metavar="[RUNS.csv]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every row.")
+def validate(runs: Path | None, as_json: bool) -> None:
+    """Compare measured training runs with the lower bound of their step time (default: the published runs that ship).
+
+    Exit code 0 if no run is faster than its bound, 1 if one is, 2 if RUNS.csv cannot be read.
+    """
+    from workbook.validation import validate as compare
+
+    report = compare([runs] if runs else None)
+    if as_json:
+        click.echo(json.dumps(report.as_json(), indent=1))
+    else:
+        from workbook.tables import validation_tables
+
+        validation_tables(report)
+    sys.exit(1 if report.total.violations else 0)
+
+
 @solbook.group()
 def model() -> None:
     """Models: list them, or count one's parameters and FLOPs."""

@@ -54,28 +54,12 @@ analysis.constant(
     Source: Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2""",
 )
 analysis.constant(
-    "backward_collectives_per_tensor_block",
-    "1",
-    "Collectives per tensor-parallel block, backward",
-    3,
-    """The conjugates of the two, and one more all-gather of the block's input, of which each rank kept its part only.
-    Source: Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2""",
-)
-analysis.constant(
     "attention_probability_bytes",
     "byte/token",
     "Bytes kept per attention score, unfused attention",
     5,
     """Softmax input and output in 2 bytes each and a 1-byte dropout mask, where attention is not fused.
     Source: Korthikanti et al. 2022, arXiv 2205.05198, section 4.1""",
-)
-analysis.constant(
-    "logit_bytes",
-    "byte/token",
-    "Bytes per logit",
-    4,
-    """The loss is computed on FP32 logits, which also hold their gradient in place.
-    Source: Megatron-LM, vocab_parallel_cross_entropy""",
 )
 analysis.constant(
     "gradient_accesses_per_microbatch",
@@ -155,4 +139,28 @@ analysis.constant(
     "Step between labels of the roofline chart",
     1.28,
     "Source: a choice of the chart: fifteen labels within two decades",
+)
+analysis.constant(
+    "softmax_statistic_bytes_per_head",
+    "byte/token",
+    "Bytes of softmax statistics per query and head",
+    4,
+    """Fused attention keeps the logarithm of the sum of exponentials in FP32.
+    Source: Dao 2023, arXiv 2307.08691, section 3.1""",
+)
+analysis.constant(
+    "dropout_mask_bytes_per_element",
+    "byte/token",
+    "Bytes per element of a dropout mask",
+    1,
+    """One byte says whether an element was dropped.
+    Source: Korthikanti et al. 2022, arXiv 2205.05198, section 4.1""",
+)
+analysis.constant(
+    "router_score_bytes_per_expert",
+    "byte/token",
+    "Bytes per router score",
+    4,
+    """Scores of experts are computed and kept in FP32.
+    Source: DeepSeek-V3 report, arXiv 2412.19437, section 3.3.1 (gating stays in high precision); Megatron-Core""",
 )

@@ -237,10 +237,38 @@ def step_flops(step_tokens, training_flops_per_token):
     return step_tokens * training_flops_per_token
 
 
-@quantity("FLOP/token", "Recomputed, low precision")
-def recomputed_low_precision_flops_per_token(
+@quantity("FLOP/token", "Attention projections, forward")
+def attention_linear_forward_flops_per_token(
+    flops_per_multiply_add, num_hidden_layers, num_prediction_layers, attention_linear_parameters
+):
+    """Linear layers of attention, of all layers."""
+    return flops_per_multiply_add * (num_hidden_layers + num_prediction_layers) * attention_linear_parameters
+
+
+@quantity("FLOP/token", "MLPs and experts, forward")
+def mlp_linear_forward_flops_per_token(low_precision_forward_flops_per_token, attention_linear_forward_flops_per_token):
+    """The other linear layers: MLPs, experts that the token visits, projections of prediction layers."""
+    return low_precision_forward_flops_per_token - attention_linear_forward_flops_per_token
+
+
+@quantity("FLOP/token", "Output head, forward")
+def head_forward_flops_per_token(flops_per_multiply_add, num_prediction_layers, vocab_size, hidden_size):
+    """The output head, once more for each prediction layer."""
+    return flops_per_multiply_add * (1 + num_prediction_layers) * vocab_size * hidden_size
+
+
+@quantity("FLOP/token", "Routers, forward")
+def router_forward_flops_per_token(
+    flops_per_multiply_add, num_moe_layers, num_prediction_layers, router_linear_parameters
+):
+    """Routers of all MoE layers, those of prediction layers included, which every recipe keeps in BF16."""
+    return flops_per_multiply_add * (num_moe_layers + num_prediction_layers) * router_linear_parameters
+
+
+@quantity("FLOP/token", "Recomputed, attention projections")
+def recomputed_attention_linear_flops_per_token(
     repeats_layer,
-    low_precision_forward_flops_per_token,
+    attention_linear_forward_flops_per_token,
     repeats_up_projections,
     latent_attention,
     flops_per_multiply_add,
@@ -249,9 +277,9 @@ def recomputed_low_precision_flops_per_token(
     query_up_parameters,
     key_value_up_parameters,
 ):
-    """Linear layers computed a second time in the backward pass: whole layers, or MLA's up-projections."""
+    """Linear layers of attention computed a second time in the backward pass: all of them, or MLA's up-projections."""
     return (
-        repeats_layer * low_precision_forward_flops_per_token
+        repeats_layer * attention_linear_forward_flops_per_token
         + repeats_up_projections
         * latent_attention
         * flops_per_multiply_add
@@ -260,30 +288,87 @@ def recomputed_low_precision_flops_per_token(
     )
 
 
-@quantity("FLOP/token", "Recomputed, high precision")
-def recomputed_high_precision_flops_per_token(repeats_layer, repeats_attention, attention_forward_flops_per_token):
-    """Attention computed a second time in the backward pass."""
+@quantity("FLOP/token", "Recomputed, MLPs and experts")
+def recomputed_mlp_linear_flops_per_token(
+    repeats_layer,
+    mlp_linear_forward_flops_per_token,
+    flops_per_multiply_add,
+    repeats_dense_mlps,
+    num_dense_layers,
+    dense_mlp_linear_parameters,
+    repeats_experts,
+    num_moe_layers,
+    num_prediction_layers,
+    num_experts_per_tok,
+    expert_linear_parameters,
+    shared_expert_parameters,
+):
+    """MLPs and experts computed a second time in the backward pass: with the whole layer, or alone."""
+    return repeats_layer * mlp_linear_forward_flops_per_token + flops_per_multiply_add * (
+        repeats_dense_mlps * num_dense_layers * dense_mlp_linear_parameters
+        + repeats_experts
+        * (num_moe_layers + num_prediction_layers)
+        * (num_experts_per_tok * expert_linear_parameters + shared_expert_parameters)
+    )
+
+
+@quantity("FLOP/token", "Recomputed, attention core")
+def recomputed_attention_core_flops_per_token(repeats_layer, repeats_attention, attention_forward_flops_per_token):
+    """Scores and values computed a second time in the backward pass."""
     return (repeats_layer + repeats_attention) * attention_forward_flops_per_token
 
 
-@quantity("FLOP/token", "Executed in low precision")
-def low_precision_flops_per_token(
-    backward_forward_ratio, low_precision_forward_flops_per_token, recomputed_low_precision_flops_per_token
+@quantity("FLOP/token", "Executed by attention projections")
+def attention_linear_flops_per_token(
+    backward_forward_ratio, attention_linear_forward_flops_per_token, recomputed_attention_linear_flops_per_token
 ):
-    """What the linear layers execute per token: forward, backward and recomputation."""
+    """Forward, backward and recomputation."""
     return (
         1 + backward_forward_ratio
-    ) * low_precision_forward_flops_per_token + recomputed_low_precision_flops_per_token
+    ) * attention_linear_forward_flops_per_token + recomputed_attention_linear_flops_per_token
 
 
-@quantity("FLOP/token", "Executed in high precision")
-def high_precision_flops_per_token(
-    backward_forward_ratio,
-    high_precision_forward_flops_per_token,
-    attention_forward_flops_per_token,
-    recomputed_high_precision_flops_per_token,
+@quantity("FLOP/token", "Executed by MLPs and experts")
+def mlp_linear_flops_per_token(
+    backward_forward_ratio, mlp_linear_forward_flops_per_token, recomputed_mlp_linear_flops_per_token
 ):
-    """What attention, routers and output head execute per token."""
-    return (1 + backward_forward_ratio) * (
-        high_precision_forward_flops_per_token + attention_forward_flops_per_token
-    ) + recomputed_high_precision_flops_per_token
+    """Forward, backward and recomputation."""
+    return (1 + backward_forward_ratio) * mlp_linear_forward_flops_per_token + recomputed_mlp_linear_flops_per_token
+
+
+@quantity("FLOP/token", "Executed by the attention core")
+def attention_core_flops_per_token(
+    backward_forward_ratio, attention_forward_flops_per_token, recomputed_attention_core_flops_per_token
+):
+    """Forward, backward and recomputation."""
+    return (1 + backward_forward_ratio) * attention_forward_flops_per_token + recomputed_attention_core_flops_per_token
+
+
+@quantity("FLOP/token", "Executed by the output head")
+def head_flops_per_token(backward_forward_ratio, head_forward_flops_per_token):
+    """Forward and backward; it is never repeated."""
+    return (1 + backward_forward_ratio) * head_forward_flops_per_token
+
+
+@quantity("FLOP/token", "Executed by routers")
+def router_flops_per_token(backward_forward_ratio, router_forward_flops_per_token):
+    """Forward and backward."""
+    return (1 + backward_forward_ratio) * router_forward_flops_per_token
+
+
+@quantity("FLOP/token", "Executed FLOPs per token")
+def executed_flops_per_token(
+    attention_linear_flops_per_token,
+    mlp_linear_flops_per_token,
+    attention_core_flops_per_token,
+    head_flops_per_token,
+    router_flops_per_token,
+):
+    """What the devices execute, recomputation included (hardware FLOPs)."""
+    return (
+        attention_linear_flops_per_token
+        + mlp_linear_flops_per_token
+        + attention_core_flops_per_token
+        + head_flops_per_token
+        + router_flops_per_token
+    )

@@ -41,10 +41,69 @@ analysis.input(
     "1",
     "Tensor parallel size (TP)",
     1,
-    "Ranks that share each attention and MLP matrix; activations are split along the sequence "
-    "(Megatron sequence parallelism).",
+    "Ranks that share each attention and MLP matrix.",
 )
-analysis.input("pipeline_parallel_size", "1", "Pipeline parallel size (PP)", 1, "Stages that the layers are cut into.")
+analysis.input(
+    "sequence_parallelism",
+    "text",
+    "Sequence parallelism",
+    "on",
+    "Whether tensor ranks also split norms and the residual stream along the sequence, as Megatron's sequence "
+    "parallelism does. Without effect at TP 1.",
+    choices="Switch",
+)
+analysis.input(
+    "context_parallel_size",
+    "1",
+    "Context parallel size (CP)",
+    1,
+    "Ranks that share each sequence: every one holds its part of the tokens in all layers.",
+)
+analysis.input(
+    "context_parallel_algorithm",
+    "text",
+    "Context parallel algorithm",
+    "ring",
+    "How attention reaches the keys of the other context ranks; at CP 1 without effect.",
+    choices="Context",
+)
+analysis.input(
+    "pipeline_parallel_size",
+    "1",
+    "Pipeline parallel size (PP)",
+    1,
+    "Devices that a pipeline runs over; each holds one stage, or several with virtual stages.",
+)
+analysis.input(
+    "virtual_stages",
+    "1",
+    "Virtual stages (VP)",
+    1,
+    "Chunks of layers that each device of a pipeline holds: more than 1 with interleaved 1F1B, 2 with the V-shaped "
+    "schedules.",
+)
+analysis.input(
+    "stage_layout",
+    "text",
+    "Stage layout",
+    "balanced",
+    "How layers are spread over stages where they do not divide evenly.",
+    choices="StageLayout",
+)
+analysis.input(
+    "first_stage_fewer_layers",
+    "1",
+    "Layers fewer on the first stage",
+    0,
+    "Layers that the first stage has fewer than the others, in return for the embedding.",
+)
+analysis.input(
+    "last_stage_fewer_layers",
+    "1",
+    "Layers fewer on the last stage",
+    0,
+    "Layers that the last stage has fewer than the others, in return for the output head and prediction layers.",
+)
 analysis.input(
     "expert_parallel_size",
     "1",
@@ -57,7 +116,16 @@ analysis.input(
     "1",
     "Expert tensor parallel size (ETP)",
     1,
-    "Ranks that share each expert's matrices: 1, or the tensor parallel size.",
+    "Ranks that share each expert's matrices.",
+)
+analysis.input(
+    "rank_order",
+    "text",
+    "Rank order",
+    "tensor, context, data, pipeline",
+    "Which ranks are neighbours, innermost first: decides which groups lie inside the scale-up domain. Expert groups "
+    "count as data. The default is Megatron-LM's.",
+    choices="RankOrder",
 )
 analysis.input(
     "zero_stage",
@@ -99,12 +167,29 @@ analysis.input(
     choices="Precision",
 )
 analysis.input(
+    "cross_entropy",
+    "text",
+    "Cross entropy",
+    "unfused",
+    "Whether the loss keeps an FP32 softmax of all logits beside the logits themselves.",
+    choices="CrossEntropy",
+)
+analysis.input(
+    "memory_allowance",
+    "byte",
+    "Memory allowance",
+    2_000_000_000,
+    "For what is not modelled: communication buffers of the network library, workspaces of kernels, allocator "
+    "fragmentation, device context. Source: Zhang and Su 2025, arXiv 2502.07846: buffers of 0.8 to 2 GB; measured "
+    "reserved over allocated memory is 1.03 to 1.09 (MooreThreads/SimuMax, docs/b200)",
+)
+analysis.input(
     "bandwidth_model",
     "text",
     "Bandwidth model",
     "flat",
     "Flat: all bytes from other nodes come through the device's own NIC. Hierarchical: each byte enters a node once "
-    "and is passed on by the scale-up network.",
+    "and is passed on by the scale-up network. With in-network reduction, switches add up what is reduced.",
     choices="Bandwidth",
 )
 analysis.input(
@@ -139,6 +224,30 @@ analysis.input(
     "Which weights tensor parallelism splits and which sharding group shared experts belong to.",
     choices="Layout",
 )
+analysis.input(
+    "communication_sm_share",
+    "1",
+    "Share of SMs given to communication",
+    0,
+    "Part of each device's compute units that drives communication and computes nothing. 0 for networks that work "
+    "alone; DeepSeek-V3 gave 20 of 132 (arXiv 2412.19437, section 3.2.2).",
+    number_format="0.0%",
+)
+analysis.input(
+    "pod_devices",
+    "device",
+    "Devices per pod",
+    0,
+    "Devices below one leaf of the scale-out network, between which it does not block; 0 for the whole cluster.",
+    number_format="#,##0",
+)
+analysis.input(
+    "oversubscription",
+    "1",
+    "Oversubscription between pods",
+    1,
+    "Bandwidth into a pod's devices over bandwidth into the pod: 1 for a network that does not block.",
+)
 analysis.input("training_tokens", "token", "Training tokens", 14_800_000_000_000, "Tokens of the whole training run.")
 analysis.input(
     "device_hour_price",
@@ -147,6 +256,22 @@ analysis.input(
     2,
     "What an hour of one device costs. Source: DeepSeek-V3 report, arXiv 2412.19437, Table 1",
     number_format="0.00",
+)
+analysis.input(
+    "flop_convention",
+    "text",
+    "FLOP convention",
+    "solbook",
+    "Which FLOPs MFU and FLOP/s count, and which peak divides. Each switch is looked up below and may be typed over.",
+    choices="Conventions",
+)
+analysis.input(
+    "measured_step_time",
+    "s",
+    "Measured step time",
+    0,
+    "Of a run of this very strategy, to be compared with the lower bound and with published FLOP/s; 0 for none.",
+    number_format='[=0]"none";#,##0.000" s"',
 )
 
 analysis.section("Model")
@@ -247,9 +372,14 @@ _device("bf16_peak", "FLOP/s", "BF16 peak", "Dense tensor peak of the datasheet.
 _device("bf16_measured", "FLOP/s", "BF16 measured", "Best rate measured on a matrix multiplication.")
 _device("fp8_peak", "FLOP/s", "FP8 peak", "Dense tensor peak of the datasheet.")
 _device("fp8_measured", "FLOP/s", "FP8 measured", "Best rate measured on a matrix multiplication.")
+_device("fp4_peak", "FLOP/s", "FP4 peak", "Dense tensor peak of the datasheet.")
+_device("fp4_measured", "FLOP/s", "FP4 measured", "Best rate measured on a matrix multiplication.")
 _device("hbm_peak", "byte/s", "HBM peak", "Memory bandwidth of the datasheet.")
 _device("hbm_measured", "byte/s", "HBM measured", "Memory bandwidth measured.")
 _device("scale_up_peak", "byte/s", "Scale-up peak", "Datasheet, per device and direction.")
 _device("scale_up_measured", "byte/s", "Scale-up measured", "Measured, per device and direction.")
-_device("scale_out_peak", "byte/s", "Scale-out peak", "NIC line rate, per device and direction.")
-_device("scale_out_measured", "byte/s", "Scale-out measured", "Measured, per device and direction.")
+_device("scale_out_peak", "byte/s", "Scale-out peak", "NIC line rate, per NIC and direction.")
+_device("scale_out_measured", "byte/s", "Scale-out measured", "Measured, per NIC and direction.")
+_device("nics_per_device", "1", "NICs per device", "NICs of a node over its devices; empty counts as 1.")
+_device("scale_up_latency", "s", "Scale-up latency", "Of one hop between devices of a domain; empty counts as 0.")
+_device("scale_out_latency", "s", "Scale-out latency", "Of one hop between nodes; empty counts as 0.")

@@ -22,7 +22,7 @@ def gradient_shards(shards_gradients, shard_size):
 
 @quantity("1", "Optimizer shards")
 def optimizer_shards(shards_optimizer, shard_size):
-    """Ranks that share dense optimizer states."""
+    """Ranks that share dense optimizer states; the two copies of a stage share them too."""
     return where(shards_optimizer == 1, shard_size, 1)
 
 
@@ -50,214 +50,309 @@ def optimizer_bytes(master_weight_bytes, moment_bytes):
     return master_weight_bytes + moment_bytes
 
 
-@quantity("byte", "First stage: weights")
-def first_stage_weight_memory(
-    first_stage_dense_parameters, weight_shards, first_stage_expert_parameters, expert_weight_shards, weight_bytes
+@quantity("byte", "First device: weights")
+def first_device_weight_memory(
+    first_device_dense_parameters, weight_shards, first_device_expert_parameters, expert_weight_shards, weight_bytes
 ):
     """Dense and expert weights, each over its own shard group."""
     return (
-        first_stage_dense_parameters / weight_shards + first_stage_expert_parameters / expert_weight_shards
+        first_device_dense_parameters / weight_shards + first_device_expert_parameters / expert_weight_shards
     ) * weight_bytes
 
 
-@quantity("byte", "First stage: gradients")
-def first_stage_gradient_memory(
-    first_stage_dense_parameters, gradient_shards, first_stage_expert_parameters, expert_gradient_shards, gradient_bytes
-):
-    """Dense and expert gradients, each over its own shard group."""
-    return (
-        first_stage_dense_parameters / gradient_shards + first_stage_expert_parameters / expert_gradient_shards
-    ) * gradient_bytes
-
-
-@quantity("byte", "First stage: optimizer states")
-def first_stage_optimizer_memory(
-    first_stage_dense_parameters,
-    optimizer_shards,
-    first_stage_expert_parameters,
-    expert_optimizer_shards,
-    optimizer_bytes,
-):
-    """Dense and expert optimizer states, each over its own shard group."""
-    return (
-        first_stage_dense_parameters / optimizer_shards + first_stage_expert_parameters / expert_optimizer_shards
-    ) * optimizer_bytes
-
-
-@quantity("byte", "First stage: activations")
-def first_stage_activation_memory(
-    first_stage_in_flight,
-    rank_microbatch_tokens,
-    first_stage_dense_layers,
-    dense_layer_kept_bytes,
-    first_stage_moe_layers,
-    moe_layer_kept_bytes,
-):
-    """Kept activations of all micro-batches in flight."""
-    return (
-        first_stage_in_flight
-        * rank_microbatch_tokens
-        * (first_stage_dense_layers * dense_layer_kept_bytes + first_stage_moe_layers * moe_layer_kept_bytes)
-    )
-
-
-@quantity("byte", "First stage")
-def first_stage_memory(
-    first_stage_weight_memory, first_stage_gradient_memory, first_stage_optimizer_memory, first_stage_activation_memory
-):
-    """All that one copy of the stage keeps on a rank."""
-    return (
-        first_stage_weight_memory
-        + first_stage_gradient_memory
-        + first_stage_optimizer_memory
-        + first_stage_activation_memory
-    )
-
-
-@quantity("byte", "Middle stage: weights")
-def middle_stage_weight_memory(
-    middle_stage_dense_parameters, weight_shards, middle_stage_expert_parameters, expert_weight_shards, weight_bytes
-):
-    """Dense and expert weights, each over its own shard group."""
-    return (
-        middle_stage_dense_parameters / weight_shards + middle_stage_expert_parameters / expert_weight_shards
-    ) * weight_bytes
-
-
-@quantity("byte", "Middle stage: gradients")
-def middle_stage_gradient_memory(
-    middle_stage_dense_parameters,
+@quantity("byte", "First device: gradients")
+def first_device_gradient_memory(
+    first_device_dense_parameters,
     gradient_shards,
-    middle_stage_expert_parameters,
+    first_device_expert_parameters,
     expert_gradient_shards,
     gradient_bytes,
 ):
     """Dense and expert gradients, each over its own shard group."""
     return (
-        middle_stage_dense_parameters / gradient_shards + middle_stage_expert_parameters / expert_gradient_shards
+        first_device_dense_parameters / gradient_shards + first_device_expert_parameters / expert_gradient_shards
     ) * gradient_bytes
 
 
-@quantity("byte", "Middle stage: optimizer states")
-def middle_stage_optimizer_memory(
-    middle_stage_dense_parameters,
+@quantity("byte", "First device: optimizer states")
+def first_device_optimizer_memory(
+    first_device_dense_parameters,
     optimizer_shards,
-    middle_stage_expert_parameters,
+    first_device_expert_parameters,
     expert_optimizer_shards,
     optimizer_bytes,
 ):
     """Dense and expert optimizer states, each over its own shard group."""
     return (
-        middle_stage_dense_parameters / optimizer_shards + middle_stage_expert_parameters / expert_optimizer_shards
+        first_device_dense_parameters / optimizer_shards + first_device_expert_parameters / expert_optimizer_shards
     ) * optimizer_bytes
 
 
-@quantity("byte", "Middle stage: activations")
-def middle_stage_activation_memory(
-    middle_stage_in_flight,
+@quantity("byte", "First device: activations")
+def first_device_activation_memory(
+    first_device_in_flight,
     rank_microbatch_tokens,
-    middle_stage_dense_layers,
+    first_device_dense_layers,
     dense_layer_kept_bytes,
-    middle_stage_moe_layers,
+    first_device_moe_layers,
     moe_layer_kept_bytes,
 ):
     """Kept activations of all micro-batches in flight."""
     return (
-        middle_stage_in_flight
+        first_device_in_flight
         * rank_microbatch_tokens
-        * (middle_stage_dense_layers * dense_layer_kept_bytes + middle_stage_moe_layers * moe_layer_kept_bytes)
+        * (first_device_dense_layers * dense_layer_kept_bytes + first_device_moe_layers * moe_layer_kept_bytes)
     )
 
 
-@quantity("byte", "Middle stage")
-def middle_stage_memory(
-    middle_stage_weight_memory,
-    middle_stage_gradient_memory,
-    middle_stage_optimizer_memory,
-    middle_stage_activation_memory,
+@quantity("byte", "First device: at work")
+def first_device_work_memory(first_device_heads, logits_memory, head_weight_gradient_memory, working_layer_memory):
+    """What lives only while a micro-batch is worked on: of the output head where it holds that, or of a layer."""
+    return most(first_device_heads * (logits_memory + head_weight_gradient_memory), working_layer_memory)
+
+
+@quantity("byte", "First device")
+def first_device_memory(
+    first_device_weight_memory,
+    first_device_gradient_memory,
+    first_device_optimizer_memory,
+    first_device_activation_memory,
+    first_device_work_memory,
 ):
-    """All that one copy of the stage keeps on a rank."""
+    """All that the device keeps of its chunks, both copies where the schedule has two, and what is at work."""
     return (
-        middle_stage_weight_memory
-        + middle_stage_gradient_memory
-        + middle_stage_optimizer_memory
-        + middle_stage_activation_memory
+        first_device_weight_memory
+        + first_device_gradient_memory
+        + first_device_optimizer_memory
+        + first_device_activation_memory
+        + first_device_work_memory
     )
 
 
-@quantity("byte", "Last stage: weights")
-def last_stage_weight_memory(
-    last_stage_dense_parameters, weight_shards, last_stage_expert_parameters, expert_weight_shards, weight_bytes
+@quantity("byte", "Mixed device: weights")
+def mixed_device_weight_memory(
+    mixed_device_dense_parameters, weight_shards, mixed_device_expert_parameters, expert_weight_shards, weight_bytes
 ):
     """Dense and expert weights, each over its own shard group."""
     return (
-        last_stage_dense_parameters / weight_shards + last_stage_expert_parameters / expert_weight_shards
+        mixed_device_dense_parameters / weight_shards + mixed_device_expert_parameters / expert_weight_shards
     ) * weight_bytes
 
 
-@quantity("byte", "Last stage: gradients")
-def last_stage_gradient_memory(
-    last_stage_dense_parameters, gradient_shards, last_stage_expert_parameters, expert_gradient_shards, gradient_bytes
+@quantity("byte", "Mixed device: gradients")
+def mixed_device_gradient_memory(
+    mixed_device_dense_parameters,
+    gradient_shards,
+    mixed_device_expert_parameters,
+    expert_gradient_shards,
+    gradient_bytes,
 ):
     """Dense and expert gradients, each over its own shard group."""
     return (
-        last_stage_dense_parameters / gradient_shards + last_stage_expert_parameters / expert_gradient_shards
+        mixed_device_dense_parameters / gradient_shards + mixed_device_expert_parameters / expert_gradient_shards
     ) * gradient_bytes
 
 
-@quantity("byte", "Last stage: optimizer states")
-def last_stage_optimizer_memory(
-    last_stage_dense_parameters,
+@quantity("byte", "Mixed device: optimizer states")
+def mixed_device_optimizer_memory(
+    mixed_device_dense_parameters,
     optimizer_shards,
-    last_stage_expert_parameters,
+    mixed_device_expert_parameters,
     expert_optimizer_shards,
     optimizer_bytes,
 ):
     """Dense and expert optimizer states, each over its own shard group."""
     return (
-        last_stage_dense_parameters / optimizer_shards + last_stage_expert_parameters / expert_optimizer_shards
+        mixed_device_dense_parameters / optimizer_shards + mixed_device_expert_parameters / expert_optimizer_shards
     ) * optimizer_bytes
 
 
-@quantity("byte", "Last stage: activations")
-def last_stage_activation_memory(
-    last_stage_in_flight,
+@quantity("byte", "Mixed device: activations")
+def mixed_device_activation_memory(
+    mixed_device_in_flight,
     rank_microbatch_tokens,
-    last_stage_dense_layers,
+    mixed_device_dense_layers,
     dense_layer_kept_bytes,
-    last_stage_moe_layers,
+    mixed_device_moe_layers,
     moe_layer_kept_bytes,
-    logits_memory,
 ):
-    """Kept activations of all micro-batches in flight, and the logits of one."""
+    """Kept activations of all micro-batches in flight."""
     return (
-        last_stage_in_flight
+        mixed_device_in_flight
         * rank_microbatch_tokens
-        * (last_stage_dense_layers * dense_layer_kept_bytes + last_stage_moe_layers * moe_layer_kept_bytes)
-        + logits_memory
+        * (mixed_device_dense_layers * dense_layer_kept_bytes + mixed_device_moe_layers * moe_layer_kept_bytes)
     )
 
 
-@quantity("byte", "Last stage")
-def last_stage_memory(
-    last_stage_weight_memory, last_stage_gradient_memory, last_stage_optimizer_memory, last_stage_activation_memory
+@quantity("byte", "Mixed device: at work")
+def mixed_device_work_memory(mixed_device_heads, logits_memory, head_weight_gradient_memory, working_layer_memory):
+    """What lives only while a micro-batch is worked on: of the output head where it holds that, or of a layer."""
+    return most(mixed_device_heads * (logits_memory + head_weight_gradient_memory), working_layer_memory)
+
+
+@quantity("byte", "Mixed device")
+def mixed_device_memory(
+    mixed_device_weight_memory,
+    mixed_device_gradient_memory,
+    mixed_device_optimizer_memory,
+    mixed_device_activation_memory,
+    mixed_device_work_memory,
 ):
-    """All that one copy of the stage keeps on a rank."""
+    """All that the device keeps, and what the layer or the head at work adds."""
     return (
-        last_stage_weight_memory
-        + last_stage_gradient_memory
-        + last_stage_optimizer_memory
-        + last_stage_activation_memory
+        mixed_device_weight_memory
+        + mixed_device_gradient_memory
+        + mixed_device_optimizer_memory
+        + mixed_device_activation_memory
+        + mixed_device_work_memory
     )
 
 
-@quantity("byte", "Largest stage")
-def largest_stage_memory(pipeline_parallel_size, first_stage_memory, middle_stage_memory, last_stage_memory):
-    """The stage with the largest need, one copy of it; without pipeline the first and the last are one."""
-    return where(
-        pipeline_parallel_size > 1,
-        most(first_stage_memory, middle_stage_memory, last_stage_memory),
-        first_stage_memory + last_stage_memory,
+@quantity("byte", "Middle device: weights")
+def middle_device_weight_memory(
+    middle_device_dense_parameters, weight_shards, middle_device_expert_parameters, expert_weight_shards, weight_bytes
+):
+    """Dense and expert weights, each over its own shard group."""
+    return (
+        middle_device_dense_parameters / weight_shards + middle_device_expert_parameters / expert_weight_shards
+    ) * weight_bytes
+
+
+@quantity("byte", "Middle device: gradients")
+def middle_device_gradient_memory(
+    middle_device_dense_parameters,
+    gradient_shards,
+    middle_device_expert_parameters,
+    expert_gradient_shards,
+    gradient_bytes,
+):
+    """Dense and expert gradients, each over its own shard group."""
+    return (
+        middle_device_dense_parameters / gradient_shards + middle_device_expert_parameters / expert_gradient_shards
+    ) * gradient_bytes
+
+
+@quantity("byte", "Middle device: optimizer states")
+def middle_device_optimizer_memory(
+    middle_device_dense_parameters,
+    optimizer_shards,
+    middle_device_expert_parameters,
+    expert_optimizer_shards,
+    optimizer_bytes,
+):
+    """Dense and expert optimizer states, each over its own shard group."""
+    return (
+        middle_device_dense_parameters / optimizer_shards + middle_device_expert_parameters / expert_optimizer_shards
+    ) * optimizer_bytes
+
+
+@quantity("byte", "Middle device: activations")
+def middle_device_activation_memory(
+    middle_device_in_flight,
+    rank_microbatch_tokens,
+    middle_device_dense_layers,
+    dense_layer_kept_bytes,
+    middle_device_moe_layers,
+    moe_layer_kept_bytes,
+):
+    """Kept activations of all micro-batches in flight."""
+    return (
+        middle_device_in_flight
+        * rank_microbatch_tokens
+        * (middle_device_dense_layers * dense_layer_kept_bytes + middle_device_moe_layers * moe_layer_kept_bytes)
+    )
+
+
+@quantity("byte", "Middle device")
+def middle_device_memory(
+    middle_device_weight_memory,
+    middle_device_gradient_memory,
+    middle_device_optimizer_memory,
+    middle_device_activation_memory,
+    working_layer_memory,
+):
+    """All that the device keeps, and what the layer or the head at work adds."""
+    return (
+        middle_device_weight_memory
+        + middle_device_gradient_memory
+        + middle_device_optimizer_memory
+        + middle_device_activation_memory
+        + working_layer_memory
+    )
+
+
+@quantity("byte", "Last device: weights")
+def last_device_weight_memory(
+    last_device_dense_parameters, weight_shards, last_device_expert_parameters, expert_weight_shards, weight_bytes
+):
+    """Dense and expert weights, each over its own shard group."""
+    return (
+        last_device_dense_parameters / weight_shards + last_device_expert_parameters / expert_weight_shards
+    ) * weight_bytes
+
+
+@quantity("byte", "Last device: gradients")
+def last_device_gradient_memory(
+    last_device_dense_parameters, gradient_shards, last_device_expert_parameters, expert_gradient_shards, gradient_bytes
+):
+    """Dense and expert gradients, each over its own shard group."""
+    return (
+        last_device_dense_parameters / gradient_shards + last_device_expert_parameters / expert_gradient_shards
+    ) * gradient_bytes
+
+
+@quantity("byte", "Last device: optimizer states")
+def last_device_optimizer_memory(
+    last_device_dense_parameters,
+    optimizer_shards,
+    last_device_expert_parameters,
+    expert_optimizer_shards,
+    optimizer_bytes,
+):
+    """Dense and expert optimizer states, each over its own shard group."""
+    return (
+        last_device_dense_parameters / optimizer_shards + last_device_expert_parameters / expert_optimizer_shards
+    ) * optimizer_bytes
+
+
+@quantity("byte", "Last device: activations")
+def last_device_activation_memory(
+    last_device_in_flight,
+    rank_microbatch_tokens,
+    last_device_dense_layers,
+    dense_layer_kept_bytes,
+    last_device_moe_layers,
+    moe_layer_kept_bytes,
+):
+    """Kept activations of all micro-batches in flight."""
+    return (
+        last_device_in_flight
+        * rank_microbatch_tokens
+        * (last_device_dense_layers * dense_layer_kept_bytes + last_device_moe_layers * moe_layer_kept_bytes)
+    )
+
+
+@quantity("byte", "Last device: at work")
+def last_device_work_memory(last_device_heads, logits_memory, head_weight_gradient_memory, working_layer_memory):
+    """What lives only while a micro-batch is worked on: of the output head where it holds that, or of a layer."""
+    return most(last_device_heads * (logits_memory + head_weight_gradient_memory), working_layer_memory)
+
+
+@quantity("byte", "Last device")
+def last_device_memory(
+    last_device_weight_memory,
+    last_device_gradient_memory,
+    last_device_optimizer_memory,
+    last_device_activation_memory,
+    last_device_work_memory,
+):
+    """All that the device keeps, and what the layer or the head at work adds."""
+    return (
+        last_device_weight_memory
+        + last_device_gradient_memory
+        + last_device_optimizer_memory
+        + last_device_activation_memory
+        + last_device_work_memory
     )
 
 
@@ -271,7 +366,7 @@ def gathered_layer_memory(
     pipeline_parallel_size,
     embedding_parameters,
     tensor_parallel_size,
-    last_stage_head_parameters,
+    rank_head_parameters,
     weight_gather_bytes,
     gradient_reduce_bytes,
 ):
@@ -288,44 +383,39 @@ def gathered_layer_memory(
             where(
                 pipeline_parallel_size > 1,
                 0,
-                most(embedding_parameters / tensor_parallel_size, last_stage_head_parameters),
+                most(embedding_parameters / tensor_parallel_size, rank_head_parameters),
             ),
         )
         * (weight_gather_bytes + gradient_reduce_bytes)
     )
 
 
-@quantity("byte", "First device")
-def first_device_memory(first_stage_memory, parameter_copies, last_stage_memory):
-    """The device of the first stage; with two copies of parameters it holds the last stage too.
-
-    Source: DeepSeek-V3 report, arXiv 2412.19437, section 3.2.3
-    """
-    return first_stage_memory + (parameter_copies - 1) * last_stage_memory
+@quantity("byte", "Largest device of the pipeline")
+def largest_device_memory(first_device_memory, mixed_device_memory, middle_device_memory, last_device_memory):
+    """What the device with the largest need keeps."""
+    return most(first_device_memory, mixed_device_memory, middle_device_memory, last_device_memory)
 
 
-@quantity("byte", "Middle device")
-def middle_device_memory(middle_stage_memory, parameter_copies):
-    """A device in the middle of the pipeline; with two copies of parameters it holds two such stages."""
-    return middle_stage_memory * parameter_copies
+@quantity("byte", "Pipeline buffers")
+def pipeline_buffer_memory(
+    pipeline_parallel_size, rank_microbatch_tokens, hidden_size, activation_bytes, residual_copies
+):
+    """One micro-batch's activations as received from the stage before, and gradients from the one behind."""
+    return where(
+        pipeline_parallel_size > 1, 2 * rank_microbatch_tokens * hidden_size * activation_bytes * residual_copies, 0
+    )
 
 
-@quantity("byte", "Last device")
-def last_device_memory(last_stage_memory, pipeline_parallel_size, parameter_copies, first_stage_memory):
-    """The device of the last stage, with the first one where it holds both: two copies, or no pipeline at all."""
-    return last_stage_memory + where(pipeline_parallel_size > 1, parameter_copies - 1, 1) * first_stage_memory
+@quantity("byte", "Passing through")
+def passing_memory(gathered_layer_memory, layer_weight_gradient_memory, linear_input_memory, pipeline_buffer_memory):
+    """What every device needs besides: weights gathered, gradients not yet added up, inputs gathered, messages."""
+    return gathered_layer_memory + layer_weight_gradient_memory + linear_input_memory + pipeline_buffer_memory
 
 
 @quantity("byte", "Memory per device")
-def device_memory(
-    first_device_memory, middle_device_memory, last_device_memory, gathered_layer_memory, working_layer_memory
-):
-    """Peak over the stages. Not modelled: communication buffers, allocator fragmentation, CUDA context."""
-    return (
-        most(first_device_memory, middle_device_memory, last_device_memory)
-        + gathered_layer_memory
-        + working_layer_memory
-    )
+def device_memory(largest_device_memory, passing_memory, memory_allowance):
+    """Peak over the devices, with the allowance for what is not modelled."""
+    return largest_device_memory + passing_memory + memory_allowance
 
 
 @quantity("byte", "Memory left", number_format=SIGNED_BYTES)

@@ -5,6 +5,8 @@ weights that it replicates see the rank's own tokens only. The FLOPs are a secon
 which the sheet Checks compares.
 """
 
+from typing import Any
+
 from pyxl.operations import least, where
 from pyxl.rows import RowModel
 from workbook.analysis import analysis
@@ -17,11 +19,7 @@ operators.input("n", "1", "N", None, "Columns of the weight on this rank; keys p
 operators.input("k", "1", "K", None, "Inner dimension on this rank; width of its heads for attention.")
 operators.input("count", "1", "Count", None, "Times per micro-batch, over all layers.")
 operators.input(
-    "uses_linear_precision",
-    "1",
-    "Linear precision",
-    None,
-    "1 where the precision recipe's linear format applies, 0 for BF16.",
+    "precision_level", "1", "Precision level", None, "Format of the precision recipe: 0 for BF16, 1 for FP8, 2 for FP4."
 )
 operators.input(
     "has_weight", "1", "Has a weight", None, "1 for a weight matrix, 0 for attention, whose operands are activations."
@@ -37,9 +35,9 @@ operators.input(
 
 
 @operators.quantity("FLOP/s", "Compute ceiling")
-def rate(uses_linear_precision, linear_ceiling, bf16_ceiling):
+def rate(precision_level, fp4_ceiling, fp8_ceiling, bf16_ceiling):
     """Rate of the operator's precision."""
-    return where(uses_linear_precision == 1, linear_ceiling, bf16_ceiling)
+    return where(precision_level == 2, fp4_ceiling, where(precision_level == 1, fp8_ceiling, bf16_ceiling))
 
 
 @operators.quantity("FLOP", "FLOPs, once")
@@ -55,13 +53,13 @@ def weight_bytes_read(has_weight, n, k, weight_bytes):
 
 
 @operators.quantity("byte", "Activation bytes, once")
-def activation_bytes_moved(m, k, uses_linear_precision, linear_input_bytes, activation_bytes, has_weight, n):
+def activation_bytes_moved(m, k, precision_level, linear_input_bytes, activation_bytes, has_weight, n):
     """Input read once and output written once. Fused attention reads queries, keys and values, and writes its output:
     twice the heads' width.
     """
-    return m * k * where(
-        uses_linear_precision == 1, linear_input_bytes, activation_bytes
-    ) + m * activation_bytes * where(has_weight == 1, n, k)
+    return m * k * where(precision_level > 0, linear_input_bytes, activation_bytes) + m * activation_bytes * where(
+        has_weight == 1, n, k
+    )
 
 
 @operators.quantity("FLOP/byte", "Intensity", number_format="#,##0.0")
@@ -85,9 +83,9 @@ def attainable(rate, intensity, hbm_ceiling):
 
 
 @operators.quantity("FLOP/s", "Height of its label")
-def label_height(linear_ceiling, roofline_label_step, label_level):
+def label_height(mlp_linear_ceiling, roofline_label_step, label_level):
     """Where the chart writes the operator's name: each at a height of its own."""
-    return linear_ceiling * roofline_label_step**label_level
+    return mlp_linear_ceiling * roofline_label_step**label_level
 
 
 @operators.quantity("FLOP", "FLOPs, all layers")
@@ -108,8 +106,8 @@ def operator_bound(count, attainable, rate):
     return where(count > 0, where(attainable < rate, "HBM", "compute"), "none")
 
 
-def all_tokens(microbatch_tokens):
-    return microbatch_tokens
+def all_tokens(microbatch_tokens, context_parallel_size):
+    return microbatch_tokens / context_parallel_size
 
 
 def own_tokens(rank_microbatch_tokens):
@@ -145,32 +143,35 @@ def layers_with_latent(num_hidden_layers, num_prediction_layers, latent_attentio
 
 
 def expert_rows(
-    microbatch_tokens,
-    expert_parallel_size,
-    num_experts_per_tok,
-    expert_tensor_parallel_size,
-    tensor_parallel_size,
-    n_routed_experts,
+    rank_microbatch_tokens, expert_parallel_size, num_experts_per_tok, expert_tensor_parallel_size, n_routed_experts
 ):
-    sent = microbatch_tokens * expert_parallel_size * num_experts_per_tok
-    return where(n_routed_experts > 0, sent * expert_tensor_parallel_size / tensor_parallel_size / n_routed_experts, 0)
+    sent = rank_microbatch_tokens * expert_parallel_size * num_experts_per_tok
+    return where(n_routed_experts > 0, sent * expert_tensor_parallel_size / n_routed_experts, 0)
 
 
 def local_experts(num_moe_layers, num_prediction_layers, n_routed_experts, expert_parallel_size):
     return (num_moe_layers + num_prediction_layers) * n_routed_experts / expert_parallel_size
 
 
-def shared_tokens(microbatch_tokens, splits_shared_experts, rank_microbatch_tokens):
-    return where(splits_shared_experts == 1, microbatch_tokens, rank_microbatch_tokens)
+def shared_tokens(microbatch_tokens, context_parallel_size, splits_shared_experts, rank_microbatch_tokens):
+    return where(splits_shared_experts == 1, microbatch_tokens / context_parallel_size, rank_microbatch_tokens)
 
 
-LINEAR = {"uses_linear_precision": 1, "has_weight": 1}
-BF16 = {"uses_linear_precision": 0, "has_weight": 1}
+def attention_linear(attention_linear_level):
+    return attention_linear_level
+
+
+def mlp_linear(mlp_linear_level):
+    return mlp_linear_level
+
+
+ATTENTION: dict[str, Any] = {"precision_level": attention_linear, "has_weight": 1}
+MLP: dict[str, Any] = {"precision_level": mlp_linear, "has_weight": 1}
 
 operators.row(
     "Query down",
     label_level=9,
-    **LINEAR,
+    **ATTENTION,
     m=own_tokens,
     k=hidden,
     n=lambda q_lora_rank: q_lora_rank,
@@ -179,7 +180,7 @@ operators.row(
 operators.row(
     "Query up",
     label_level=11,
-    **LINEAR,
+    **ATTENTION,
     m=all_tokens,
     k=lambda query_input_width: query_input_width,
     n=lambda num_attention_heads, query_head_dim, tensor_parallel_size: (
@@ -190,7 +191,7 @@ operators.row(
 operators.row(
     "Key-value down",
     label_level=13,
-    **LINEAR,
+    **ATTENTION,
     m=own_tokens,
     k=hidden,
     n=lambda kv_lora_rank, qk_rope_head_dim: kv_lora_rank + qk_rope_head_dim,
@@ -199,10 +200,8 @@ operators.row(
 operators.row(
     "Key-value up",
     label_level=14,
-    **LINEAR,
-    m=lambda microbatch_tokens, key_value_ranks, tensor_parallel_size: (
-        microbatch_tokens * key_value_ranks / tensor_parallel_size
-    ),
+    **ATTENTION,
+    m=lambda rank_microbatch_tokens, key_value_ranks: rank_microbatch_tokens * key_value_ranks,
     k=lambda latent_attention, kv_lora_rank, hidden_size: where(latent_attention == 1, kv_lora_rank, hidden_size),
     n=lambda key_value_up_parameters, latent_attention, kv_lora_rank, hidden_size, key_value_ranks: (
         key_value_up_parameters / where(latent_attention == 1, kv_lora_rank, hidden_size) / key_value_ranks
@@ -212,7 +211,7 @@ operators.row(
 operators.row(
     "Attention core",
     label_level=12,
-    uses_linear_precision=0,
+    precision_level=lambda attention_core_level: attention_core_level,
     has_weight=0,
     m=all_tokens,
     k=lambda num_attention_heads, query_head_dim, value_head_dim, tensor_parallel_size: (
@@ -226,7 +225,7 @@ operators.row(
 operators.row(
     "Attention output",
     label_level=2,
-    **LINEAR,
+    **ATTENTION,
     m=all_tokens,
     k=lambda num_attention_heads, value_head_dim, tensor_parallel_size: (
         num_attention_heads * value_head_dim / tensor_parallel_size
@@ -237,7 +236,7 @@ operators.row(
 operators.row(
     "Dense MLP in",
     label_level=6,
-    **LINEAR,
+    **MLP,
     m=all_tokens,
     k=hidden,
     n=lambda mlp_matrices, intermediate_size, tensor_parallel_size: (
@@ -248,7 +247,7 @@ operators.row(
 operators.row(
     "Dense MLP out",
     label_level=1,
-    **LINEAR,
+    **MLP,
     m=all_tokens,
     k=lambda intermediate_size, tensor_parallel_size: intermediate_size / tensor_parallel_size,
     n=hidden,
@@ -257,7 +256,8 @@ operators.row(
 operators.row(
     "Router",
     label_level=15,
-    **BF16,
+    precision_level=0,
+    has_weight=1,
     m=own_tokens,
     k=hidden,
     n=lambda n_routed_experts, shared_expert_gate: n_routed_experts + shared_expert_gate,
@@ -266,7 +266,7 @@ operators.row(
 operators.row(
     "Expert in",
     label_level=3,
-    **LINEAR,
+    **MLP,
     m=expert_rows,
     k=hidden,
     n=lambda mlp_matrices, moe_intermediate_size, expert_tensor_parallel_size: (
@@ -277,7 +277,7 @@ operators.row(
 operators.row(
     "Expert out",
     label_level=8,
-    **LINEAR,
+    **MLP,
     m=expert_rows,
     k=lambda moe_intermediate_size, expert_tensor_parallel_size: moe_intermediate_size / expert_tensor_parallel_size,
     n=hidden,
@@ -286,7 +286,7 @@ operators.row(
 operators.row(
     "Shared expert in",
     label_level=7,
-    **LINEAR,
+    **MLP,
     m=shared_tokens,
     k=hidden,
     n=lambda mlp_matrices, shared_expert_intermediate_size, splits_shared_experts, tensor_parallel_size: (
@@ -299,7 +299,7 @@ operators.row(
 operators.row(
     "Shared expert out",
     label_level=10,
-    **LINEAR,
+    **MLP,
     m=shared_tokens,
     k=lambda shared_expert_intermediate_size, splits_shared_experts, tensor_parallel_size: (
         shared_expert_intermediate_size / where(splits_shared_experts == 1, tensor_parallel_size, 1)
@@ -310,7 +310,7 @@ operators.row(
 operators.row(
     "Prediction projection",
     label_level=4,
-    **LINEAR,
+    **MLP,
     m=own_tokens,
     k=lambda hidden_size: 2 * hidden_size,
     n=hidden,
@@ -319,7 +319,8 @@ operators.row(
 operators.row(
     "Output head",
     label_level=5,
-    **BF16,
+    precision_level=lambda head_level: head_level,
+    has_weight=1,
     m=all_tokens,
     k=hidden,
     n=lambda vocab_size, tensor_parallel_size: vocab_size / tensor_parallel_size,

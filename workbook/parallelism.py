@@ -1,7 +1,8 @@
-"""Parallelism: sizes of the groups that ranks form, and how much of each group one node holds.
+"""Parallelism: sizes of the groups that ranks form, and how much of each group one node and one pod hold.
 
-Ranks are ordered as in Megatron-LM: tensor parallel ranks are neighbours, then expert and data parallel
-ranks, pipeline stages are farthest apart.
+Ranks stand in a row, each node and each pod a stretch of it. The members of a group stand a fixed number of ranks
+apart, its stride, so that a node holds as many of them as strides fit into it. Dense layers see the grid tensor x
+context x data x pipeline, routed experts the grid expert tensor x expert x expert data x pipeline over the same ranks.
 """
 
 from pyxl.operations import least, most, where
@@ -22,6 +23,12 @@ def node_ranks(scale_up_domain, ranks_per_device):
     return scale_up_domain * ranks_per_device
 
 
+@quantity("1", "Ranks in a pod")
+def pod_ranks(pod_devices, ranks_per_device, world_size, node_ranks):
+    """Ranks that the scale-out network joins without blocking: the whole cluster where no pod is given."""
+    return most(where(pod_devices > 0, pod_devices * ranks_per_device, world_size), node_ranks)
+
+
 @quantity("1", "Nodes", number_format="#,##0.##")
 def nodes(world_size, node_ranks):
     """Scale-up domains of the cluster."""
@@ -29,9 +36,9 @@ def nodes(world_size, node_ranks):
 
 
 @quantity("1", "Data parallel size (DP)")
-def data_parallel_size(world_size, tensor_parallel_size, pipeline_parallel_size):
-    """Ranks that hold the same attention weights and see different tokens."""
-    return world_size / (tensor_parallel_size * pipeline_parallel_size)
+def data_parallel_size(world_size, tensor_parallel_size, context_parallel_size, pipeline_parallel_size):
+    """Ranks that hold the same attention weights and see different sequences."""
+    return world_size / (tensor_parallel_size * context_parallel_size * pipeline_parallel_size)
 
 
 @quantity("1", "Expert data parallel size")
@@ -43,21 +50,37 @@ def expert_data_parallel_size(world_size, pipeline_parallel_size, expert_paralle
     return world_size / (pipeline_parallel_size * expert_parallel_size * expert_tensor_parallel_size)
 
 
-@quantity("1", "Shard group size")
-def shard_size(data_parallel_size, data_parallel_replicas):
-    """Ranks that dense state is sharded over."""
+@quantity("1", "Data-parallel ranks of a shard group")
+def data_shard_size(data_parallel_size, data_parallel_replicas):
+    """Data-parallel ranks that share dense state, without context ranks."""
     return data_parallel_size / data_parallel_replicas
 
 
-@quantity("1", "Expert shard group size")
-def expert_shard_size(expert_data_parallel_size, data_parallel_replicas):
-    """Ranks that routed experts' state is sharded over."""
+@quantity("1", "Shard group size")
+def shard_size(data_shard_size, context_parallel_size, parameter_copies):
+    """Ranks that dense state is sharded over: context ranks hold the same weights and shard them too, as do the devices
+    with the other copy of a stage where the schedule keeps two.
+
+    Source: Megatron-LM, distributed optimizer over the group of data and context parallel ranks
+    """
+    return data_shard_size * context_parallel_size * parameter_copies
+
+
+@quantity("1", "Expert data parallel ranks of a shard group")
+def expert_data_shard_size(expert_data_parallel_size, data_parallel_replicas):
+    """Expert data parallel ranks that share routed experts' state, of one copy of a stage."""
     return expert_data_parallel_size / data_parallel_replicas
+
+
+@quantity("1", "Expert shard group size")
+def expert_shard_size(expert_data_shard_size, parameter_copies):
+    """Ranks that routed experts' state is sharded over."""
+    return expert_data_shard_size * parameter_copies
 
 
 @quantity("1", "Micro-batches")
 def num_microbatches(global_batch_size, data_parallel_size, micro_batch_size):
-    """Micro-batches that each rank passes through its stage per step."""
+    """Micro-batches that each rank passes through its stage per step: gradients are accumulated over them."""
     return global_batch_size / (data_parallel_size * micro_batch_size)
 
 
@@ -74,50 +97,148 @@ def tokens_per_device(step_tokens, world_size):
 
 
 @quantity("token", "Tokens through a rank's stage", number_format="#,##0.##")
-def tokens_per_rank(step_tokens, data_parallel_size, tensor_parallel_size):
-    """Tokens of a step that pass a rank's stage; with sequence parallelism each tensor rank carries its part."""
-    return step_tokens / (data_parallel_size * tensor_parallel_size)
+def tokens_per_rank(step_tokens, data_parallel_size, tensor_parallel_size, context_parallel_size):
+    """Tokens of a step that pass a rank's stage: context ranks carry a part each, and with sequence parallelism tensor
+    ranks.
+    """
+    return step_tokens / (data_parallel_size * tensor_parallel_size * context_parallel_size)
+
+
+analysis.section("Parallelism: strides")
+
+
+@quantity("1", "Stride of the tensor parallel group")
+def tensor_stride(pipeline_inside_tensor, pipeline_parallel_size):
+    """Ranks from one tensor rank to the next: neighbours, unless pipeline stages come first."""
+    return where(pipeline_inside_tensor == 1, pipeline_parallel_size, 1)
+
+
+@quantity("1", "Stride of the context parallel group")
+def context_stride(tensor_stride, tensor_parallel_size):
+    """Ranks from one context rank to the next."""
+    return tensor_stride * tensor_parallel_size
+
+
+@quantity("1", "Stride of the data parallel group")
+def data_stride(context_stride, context_parallel_size, pipeline_inside_data, pipeline_parallel_size):
+    """Ranks from one data-parallel rank to the next."""
+    return context_stride * context_parallel_size * where(pipeline_inside_data == 1, pipeline_parallel_size, 1)
+
+
+@quantity("1", "Stride of the replica group")
+def replica_stride(data_stride, data_shard_size):
+    """Ranks from one replica of a shard to the next."""
+    return data_stride * data_shard_size
+
+
+@quantity("1", "Stride of the expert parallel group")
+def expert_stride(tensor_stride, expert_tensor_parallel_size):
+    """Ranks from one expert parallel rank to the next; expert tensor ranks come first."""
+    return tensor_stride * expert_tensor_parallel_size
+
+
+@quantity("1", "Stride of the expert shard group")
+def expert_shard_stride(expert_stride, expert_parallel_size, pipeline_inside_data, pipeline_parallel_size):
+    """Ranks from one expert data parallel rank to the next."""
+    return expert_stride * expert_parallel_size * where(pipeline_inside_data == 1, pipeline_parallel_size, 1)
+
+
+@quantity("1", "Stride of the expert replica group")
+def expert_replica_stride(expert_shard_stride, expert_data_shard_size):
+    """Ranks from one replica of an expert shard to the next."""
+    return expert_shard_stride * expert_data_shard_size
+
+
+@quantity("1", "Stride of the pipeline")
+def pipeline_stride(
+    pipeline_inside_tensor,
+    pipeline_inside_data,
+    context_stride,
+    context_parallel_size,
+    world_size,
+    pipeline_parallel_size,
+):
+    """Ranks from one stage to the next: farthest apart in Megatron's order."""
+    return where(
+        pipeline_inside_tensor == 1,
+        1,
+        where(pipeline_inside_data == 1, context_stride * context_parallel_size, world_size / pipeline_parallel_size),
+    )
+
+
+analysis.section("Parallelism: groups in a node")
+
+
+@quantity("1", "Pipeline neighbours are remote")
+def pipeline_is_remote(pipeline_parallel_size, pipeline_stride, node_ranks):
+    """1 where some stage boundary crosses nodes; the slowest boundary sets the pace."""
+    return where(pipeline_parallel_size > 1, where(pipeline_parallel_size * pipeline_stride > node_ranks, 1, 0), 0)
+
+
+@quantity("1", "Copies of a stage in a node")
+def copies_in_node(pipeline_is_remote, parameter_copies):
+    """Where a schedule keeps two copies of every stage, both share a node only if the whole pipeline does."""
+    return where(pipeline_is_remote == 1, 1, parameter_copies)
 
 
 @quantity("1", "Tensor ranks in a node")
-def tensor_ranks_in_node(tensor_parallel_size, node_ranks):
+def tensor_ranks_in_node(tensor_parallel_size, node_ranks, tensor_stride):
     """Members of a tensor parallel group that share a node."""
-    return least(tensor_parallel_size, node_ranks)
+    return least(tensor_parallel_size, most(1, node_ranks / tensor_stride))
+
+
+@quantity("1", "Context ranks in a node")
+def context_ranks_in_node(context_parallel_size, node_ranks, context_stride):
+    """Members of a context parallel group that share a node."""
+    return least(context_parallel_size, most(1, node_ranks / context_stride))
+
+
+@quantity("1", "Shard ranks that a node has room for")
+def shard_ranks_per_node(context_ranks_in_node, node_ranks, data_stride):
+    """Members of a shard group that share a node, if the group is large enough."""
+    return context_ranks_in_node * most(1, node_ranks / data_stride)
 
 
 @quantity("1", "Shard ranks in a node")
-def shard_ranks_in_node(shard_size, node_ranks, tensor_parallel_size):
+def shard_ranks_in_node(data_shard_size, context_parallel_size, shard_ranks_per_node, copies_in_node):
     """Members of a shard group that share a node."""
-    return least(shard_size, most(1, node_ranks / tensor_parallel_size))
+    return least(data_shard_size * context_parallel_size, shard_ranks_per_node) * copies_in_node
 
 
 @quantity("1", "Replicas in a node")
-def replicas_in_node(data_parallel_replicas, node_ranks, tensor_parallel_size, shard_size):
+def replicas_in_node(data_parallel_replicas, node_ranks, replica_stride):
     """Members of a replica group (same shard, other copy) that share a node."""
-    return least(data_parallel_replicas, most(1, node_ranks / (tensor_parallel_size * shard_size)))
+    return least(data_parallel_replicas, most(1, node_ranks / replica_stride))
+
+
+@quantity("1", "Expert tensor ranks in a node")
+def expert_tensor_ranks_in_node(expert_tensor_parallel_size, node_ranks, tensor_stride):
+    """Members of an expert tensor parallel group that share a node."""
+    return least(expert_tensor_parallel_size, most(1, node_ranks / tensor_stride))
 
 
 @quantity("1", "Expert ranks in a node")
-def expert_ranks_in_node(expert_parallel_size, node_ranks, expert_tensor_parallel_size):
+def expert_ranks_in_node(expert_parallel_size, node_ranks, expert_stride):
     """Members of an expert parallel group that share a node."""
-    return least(expert_parallel_size, most(1, node_ranks / expert_tensor_parallel_size))
+    return least(expert_parallel_size, most(1, node_ranks / expert_stride))
+
+
+@quantity("1", "Expert shard ranks that a node has room for")
+def expert_shard_ranks_per_node(node_ranks, expert_shard_stride):
+    """Members of an expert shard group that share a node, if the group is large enough."""
+    return most(1, node_ranks / expert_shard_stride)
 
 
 @quantity("1", "Expert shard ranks in a node")
-def expert_shard_ranks_in_node(expert_shard_size, node_ranks, expert_parallel_size, expert_tensor_parallel_size):
+def expert_shard_ranks_in_node(expert_data_shard_size, expert_shard_ranks_per_node, copies_in_node):
     """Members of an expert shard group that share a node."""
-    return least(expert_shard_size, most(1, node_ranks / (expert_parallel_size * expert_tensor_parallel_size)))
+    return least(expert_data_shard_size, expert_shard_ranks_per_node) * copies_in_node
 
 
 @quantity("1", "Expert replicas in a node")
-def expert_replicas_in_node(
-    data_parallel_replicas, node_ranks, expert_parallel_size, expert_tensor_parallel_size, expert_shard_size
-):
+def expert_replicas_in_node(data_parallel_replicas, node_ranks, expert_replica_stride):
     """Members of an expert replica group that share a node."""
-    return least(
-        data_parallel_replicas,
-        most(1, node_ranks / (expert_parallel_size * expert_tensor_parallel_size * expert_shard_size)),
-    )
+    return least(data_parallel_replicas, most(1, node_ranks / expert_replica_stride))
 
 
 @quantity("1", "Nodes of an expert group")
@@ -126,7 +247,73 @@ def expert_nodes(expert_parallel_size, expert_ranks_in_node):
     return expert_parallel_size / expert_ranks_in_node
 
 
-@quantity("1", "Pipeline neighbours are remote")
-def pipeline_is_remote(pipeline_parallel_size, data_parallel_size, tensor_parallel_size, node_ranks):
-    """1 where some stage boundary crosses nodes; the slowest boundary sets the pace."""
-    return where(pipeline_parallel_size * data_parallel_size * tensor_parallel_size > node_ranks, 1, 0)
+analysis.section("Parallelism: groups in a pod")
+
+
+@quantity("1", "Copies of a stage in a pod")
+def copies_in_pod(pipeline_parallel_size, pipeline_stride, pod_ranks, parameter_copies):
+    """Both only if the whole pipeline stands in the pod."""
+    return where(pipeline_parallel_size * pipeline_stride > pod_ranks, 1, parameter_copies)
+
+
+@quantity("1", "Tensor ranks in a pod")
+def tensor_ranks_in_pod(tensor_parallel_size, pod_ranks, tensor_stride):
+    """Members of a tensor parallel group that share a pod."""
+    return least(tensor_parallel_size, most(1, pod_ranks / tensor_stride))
+
+
+@quantity("1", "Context ranks in a pod")
+def context_ranks_in_pod(context_parallel_size, pod_ranks, context_stride):
+    """Members of a context parallel group that share a pod."""
+    return least(context_parallel_size, most(1, pod_ranks / context_stride))
+
+
+@quantity("1", "Shard ranks in a pod")
+def shard_ranks_in_pod(
+    data_shard_size, context_parallel_size, context_ranks_in_pod, pod_ranks, data_stride, copies_in_pod
+):
+    """Members of a shard group that share a pod."""
+    return (
+        least(data_shard_size * context_parallel_size, context_ranks_in_pod * most(1, pod_ranks / data_stride))
+        * copies_in_pod
+    )
+
+
+@quantity("1", "Replicas in a pod")
+def replicas_in_pod(data_parallel_replicas, pod_ranks, replica_stride):
+    """Members of a replica group that share a pod."""
+    return least(data_parallel_replicas, most(1, pod_ranks / replica_stride))
+
+
+@quantity("1", "Expert tensor ranks in a pod")
+def expert_tensor_ranks_in_pod(expert_tensor_parallel_size, pod_ranks, tensor_stride):
+    """Members of an expert tensor parallel group that share a pod."""
+    return least(expert_tensor_parallel_size, most(1, pod_ranks / tensor_stride))
+
+
+@quantity("1", "Expert ranks in a pod")
+def expert_ranks_in_pod(expert_parallel_size, pod_ranks, expert_stride):
+    """Members of an expert parallel group that share a pod."""
+    return least(expert_parallel_size, most(1, pod_ranks / expert_stride))
+
+
+@quantity("1", "Expert shard ranks in a pod")
+def expert_shard_ranks_in_pod(expert_data_shard_size, pod_ranks, expert_shard_stride, copies_in_pod):
+    """Members of an expert shard group that share a pod."""
+    return least(expert_data_shard_size, most(1, pod_ranks / expert_shard_stride)) * copies_in_pod
+
+
+@quantity("1", "Expert replicas in a pod")
+def expert_replicas_in_pod(data_parallel_replicas, pod_ranks, expert_replica_stride):
+    """Members of an expert replica group that share a pod."""
+    return least(data_parallel_replicas, most(1, pod_ranks / expert_replica_stride))
+
+
+@quantity("1", "Remote experts outside the pod")
+def expert_share_outside_pod(expert_parallel_size, expert_ranks_in_pod, expert_ranks_in_node):
+    """Part of the expert ranks on other nodes that stand in other pods."""
+    return where(
+        expert_parallel_size > expert_ranks_in_node,
+        (expert_parallel_size - expert_ranks_in_pod) / most(1, expert_parallel_size - expert_ranks_in_node),
+        0,
+    )

@@ -1,7 +1,9 @@
-"""Placement: which layers a stage holds, and what a rank holds of each.
+"""Placement: which layers the devices of a pipeline hold, and what a rank holds of each.
 
-Three stages stand for all: the first (embedding, dense layers, most micro-batches in flight), the first one
-in the middle without dense layers, and the last (head). Every other stage holds no more than one of these.
+The layers are cut into chunks, one per device and virtual stage. Chunk c goes to device c, round after round; where
+the schedule mirrors stages, a device holds chunk d and the d-th from the end. Four devices stand for all: the first
+(embedding, dense layers, most micro-batches in flight), the last one with dense layers ("mixed"), the largest without
+("middle"), and the last (head). No other device holds more than one of these.
 """
 
 from pyxl.operations import ceil, least, most, where
@@ -119,147 +121,442 @@ def rank_expert_layer_parameters(
 analysis.section("Stages")
 
 
-@quantity("1", "Layers per stage")
-def layers_per_stage(num_hidden_layers, pipeline_parallel_size):
-    """Layers of every stage but the last, which takes what remains.
+@quantity("1", "Chunks")
+def chunks(pipeline_parallel_size, virtual_stages):
+    """Pieces that the layers are cut into: one per device and virtual stage."""
+    return pipeline_parallel_size * virtual_stages
 
-    Source: Zhang and Su 2025, arXiv 2502.07846, Table 4 (61 layers on 16 stages: 15 times 4, then 1)
+
+@quantity("1", "Layers to spread")
+def layers_to_spread(num_hidden_layers, first_stage_fewer_layers, last_stage_fewer_layers):
+    """Layers, with as many more as the first and the last chunk are to have fewer."""
+    return num_hidden_layers + first_stage_fewer_layers + last_stage_fewer_layers
+
+
+@quantity("1", "Layers of a larger chunk", number_format="0.##")
+def layers_per_chunk(rounds_layers, layers_to_spread, chunks):
+    """Layers of the larger chunks, which come first."""
+    return where(rounds_layers == 1, ceil(layers_to_spread / chunks), layers_to_spread / chunks)
+
+
+@quantity("1", "Larger chunks", number_format="0.##")
+def larger_chunks(rounds_layers, balances_layers, chunks, layers_to_spread, layers_per_chunk):
+    """How many chunks are as large: all where work divides evenly, all but the last where they are filled in order."""
+    return where(
+        rounds_layers == 0,
+        chunks,
+        where(balances_layers == 1, layers_to_spread - chunks * (layers_per_chunk - 1), chunks - 1),
+    )
+
+
+@quantity("1", "Layers of a smaller chunk", number_format="0.##")
+def layers_per_smaller_chunk(layers_to_spread, larger_chunks, layers_per_chunk, chunks):
+    """Layers of the other chunks: one fewer where the layout balances, else what remains.
+
+    Source: Zhang and Su 2025, arXiv 2502.07846, Table 4, fills stages in order (61 layers on 16: 15 times 4, then 1)
     """
-    return ceil(num_hidden_layers / pipeline_parallel_size)
+    return where(
+        larger_chunks < chunks,
+        (layers_to_spread - larger_chunks * layers_per_chunk) / most(1, chunks - larger_chunks),
+        layers_per_chunk,
+    )
 
 
-@quantity("1", "First stage: dense layers")
-def first_stage_dense_layers(num_dense_layers, layers_per_stage):
+@quantity("1", "Chunks per device")
+def chunks_per_device(virtual_stages, parameter_copies):
+    """Chunks that a device holds, both copies counted."""
+    return virtual_stages * parameter_copies
+
+
+@quantity("1", "Devices with dense layers first")
+def dense_devices(num_moe_layers, num_dense_layers, first_stage_fewer_layers, layers_per_chunk):
+    """How many devices of a MoE model have dense layers in their first chunk, at least one counted."""
+    return where(num_moe_layers > 0, most(1, ceil((num_dense_layers + first_stage_fewer_layers) / layers_per_chunk)), 1)
+
+
+@quantity("1", "Mixed device: number")
+def mixed_device_index(dense_devices, pipeline_parallel_size):
+    """The last device with dense layers in its first chunk: the first one if there is no other."""
+    return least(dense_devices, pipeline_parallel_size) - 1
+
+
+@quantity("1", "Middle device: number")
+def middle_device_index(mirrors_stages, larger_chunks, chunks, dense_devices):
+    """The first device behind device 0 without dense layers in its first chunk; where stages are mirrored and most
+    chunks are larger ones, the innermost, which holds two of those.
+    """
+    return most(dense_devices, where(mirrors_stages * (2 * larger_chunks - chunks) > 0, ceil(chunks / 2) - 1, 1))
+
+
+@quantity("1", "Middle device exists")
+def middle_device_exists(middle_device_index, pipeline_parallel_size):
+    """1 where there is a device between the first and the last."""
+    return where(middle_device_index < pipeline_parallel_size - 1, 1, 0)
+
+
+@quantity("1", "First device: smaller chunks")
+def first_device_smaller_chunks(mirrors_stages, larger_chunks, chunks, virtual_stages, pipeline_parallel_size):
+    """How many of its chunks are smaller ones: with mirrored stages the last may be, else those of the last rounds."""
+    return where(
+        mirrors_stages == 1,
+        where(larger_chunks < chunks, 1, 0),
+        virtual_stages - least(virtual_stages, ceil(larger_chunks / pipeline_parallel_size)),
+    )
+
+
+@quantity("1", "Mixed device: smaller chunks")
+def mixed_device_smaller_chunks(
+    mirrors_stages, mixed_device_index, larger_chunks, chunks, virtual_stages, pipeline_parallel_size
+):
+    """How many of its chunks are smaller ones."""
+    return where(
+        mirrors_stages == 1,
+        where(mixed_device_index < larger_chunks, 0, 1) + where(chunks - 1 - mixed_device_index < larger_chunks, 0, 1),
+        virtual_stages
+        - least(virtual_stages, most(0, ceil((larger_chunks - mixed_device_index) / pipeline_parallel_size))),
+    )
+
+
+@quantity("1", "Middle device: smaller chunks")
+def middle_device_smaller_chunks(
+    mirrors_stages, middle_device_index, larger_chunks, chunks, virtual_stages, pipeline_parallel_size
+):
+    """How many of its chunks are smaller ones."""
+    return where(
+        mirrors_stages == 1,
+        where(middle_device_index < larger_chunks, 0, 1)
+        + where(chunks - 1 - middle_device_index < larger_chunks, 0, 1),
+        virtual_stages
+        - least(virtual_stages, most(0, ceil((larger_chunks - middle_device_index) / pipeline_parallel_size))),
+    )
+
+
+@quantity("1", "Last device: smaller chunks")
+def last_device_smaller_chunks(mirrors_stages, pipeline_parallel_size, larger_chunks, chunks, virtual_stages):
+    """How many of its chunks are smaller ones."""
+    return where(
+        mirrors_stages == 1,
+        where(pipeline_parallel_size - 1 < larger_chunks, 0, 1)
+        + where(chunks - pipeline_parallel_size < larger_chunks, 0, 1),
+        virtual_stages
+        - least(virtual_stages, most(0, ceil((larger_chunks - pipeline_parallel_size + 1) / pipeline_parallel_size))),
+    )
+
+
+@quantity("1", "First device: copies of the head")
+def first_device_heads(pipeline_parallel_size, mirrors_stages):
+    """1 where the first device holds the last chunk too, with head and prediction layers."""
+    return where(pipeline_parallel_size > 1, mirrors_stages, 1)
+
+
+@quantity("1", "Last device: copies of the embedding")
+def last_device_embeddings(pipeline_parallel_size, parameter_copies):
+    """1 where the last device holds the first chunk too: with two copies of every stage, or without pipeline."""
+    return where(pipeline_parallel_size > 1, parameter_copies - 1, 1)
+
+
+@quantity("1", "Last device: copies of the head")
+def last_device_heads(mirrors_stages, parameter_copies, pipeline_parallel_size):
+    """1 where the last device holds the last chunk: not if a single copy of it is mirrored to the first."""
+    return where(pipeline_parallel_size > 1, 1 - mirrors_stages * (2 - parameter_copies), 1)
+
+
+@quantity("1", "First device: layers", number_format="0.##")
+def first_device_layers(
+    chunks_per_device,
+    layers_per_chunk,
+    first_device_smaller_chunks,
+    layers_per_smaller_chunk,
+    first_stage_fewer_layers,
+    first_device_heads,
+    last_stage_fewer_layers,
+):
+    """Layers of all its chunks, without prediction layers."""
+    return (
+        chunks_per_device * layers_per_chunk
+        - first_device_smaller_chunks * (layers_per_chunk - layers_per_smaller_chunk)
+        - first_stage_fewer_layers
+        - first_device_heads * last_stage_fewer_layers
+    )
+
+
+@quantity("1", "Mixed device: copies of the head")
+def mixed_device_heads(mixed_device_index, first_device_heads, pipeline_parallel_size, last_device_heads):
+    """As the first or the last device, where it is one of them."""
+    return where(
+        mixed_device_index == 0,
+        first_device_heads,
+        where(mixed_device_index == pipeline_parallel_size - 1, last_device_heads, 0),
+    )
+
+
+@quantity("1", "Mixed device: layers", number_format="0.##")
+def mixed_device_layers(
+    chunks_per_device,
+    layers_per_chunk,
+    mixed_device_smaller_chunks,
+    layers_per_smaller_chunk,
+    mixed_device_index,
+    first_stage_fewer_layers,
+    mixed_device_heads,
+    last_stage_fewer_layers,
+):
+    """Layers of all its chunks, without prediction layers."""
+    return (
+        chunks_per_device * layers_per_chunk
+        - mixed_device_smaller_chunks * (layers_per_chunk - layers_per_smaller_chunk)
+        - where(mixed_device_index == 0, first_stage_fewer_layers, 0)
+        - mixed_device_heads * last_stage_fewer_layers
+    )
+
+
+@quantity("1", "Middle device: layers", number_format="0.##")
+def middle_device_layers(
+    middle_device_exists,
+    chunks_per_device,
+    layers_per_chunk,
+    middle_device_smaller_chunks,
+    layers_per_smaller_chunk,
+):
+    """Layers of all its chunks; 0 where there is no such device."""
+    return middle_device_exists * (
+        chunks_per_device * layers_per_chunk
+        - middle_device_smaller_chunks * (layers_per_chunk - layers_per_smaller_chunk)
+    )
+
+
+@quantity("1", "Last device: layers", number_format="0.##")
+def last_device_layers(
+    chunks_per_device,
+    layers_per_chunk,
+    last_device_smaller_chunks,
+    layers_per_smaller_chunk,
+    last_device_embeddings,
+    first_stage_fewer_layers,
+    last_device_heads,
+    last_stage_fewer_layers,
+):
+    """Layers of all its chunks, without prediction layers."""
+    return (
+        chunks_per_device * layers_per_chunk
+        - last_device_smaller_chunks * (layers_per_chunk - layers_per_smaller_chunk)
+        - last_device_embeddings * first_stage_fewer_layers
+        - last_device_heads * last_stage_fewer_layers
+    )
+
+
+@quantity("1", "First device: dense layers", number_format="0.##")
+def first_device_dense_layers(
+    num_moe_layers,
+    pipeline_parallel_size,
+    num_dense_layers,
+    layers_per_chunk,
+    first_stage_fewer_layers,
+    first_device_layers,
+):
     """Dense layers come first."""
-    return least(num_dense_layers, layers_per_stage)
+    return where(
+        num_moe_layers > 0,
+        where(
+            pipeline_parallel_size > 1,
+            least(num_dense_layers, layers_per_chunk - first_stage_fewer_layers),
+            num_dense_layers,
+        ),
+        first_device_layers,
+    )
 
 
-@quantity("1", "First stage: MoE layers")
-def first_stage_moe_layers(layers_per_stage, first_stage_dense_layers):
-    """The rest of the first stage."""
-    return layers_per_stage - first_stage_dense_layers
+@quantity("1", "Last device: dense layers", number_format="0.##")
+def last_device_dense_layers(num_moe_layers, last_device_embeddings, first_device_dense_layers, last_device_layers):
+    """Dense layers of the last device: those of the first chunk where it holds that too, else what is left of its
+    layers when all are MoE.
+    """
+    return where(
+        num_moe_layers > 0,
+        where(
+            last_device_embeddings == 1,
+            first_device_dense_layers,
+            last_device_layers - least(last_device_layers, num_moe_layers),
+        ),
+        last_device_layers,
+    )
 
 
-@quantity("1", "Middle stage: number")
-def middle_stage_index(num_moe_layers, num_dense_layers, layers_per_stage):
-    """The first stage behind stage 0 that has no dense layer (stage 1 of a dense model)."""
-    return where(num_moe_layers > 0, most(1, ceil(num_dense_layers / layers_per_stage)), 1)
+@quantity("1", "First device: MoE layers", number_format="0.##")
+def first_device_moe_layers(first_device_layers, first_device_dense_layers, first_device_heads, num_prediction_layers):
+    """The rest, and multi-token-prediction layers where it holds the head."""
+    return first_device_layers - first_device_dense_layers + first_device_heads * num_prediction_layers
 
 
-@quantity("1", "Middle stage: layers")
-def middle_stage_layers(middle_stage_index, pipeline_parallel_size, layers_per_stage):
-    """Layers of the middle stage; 0 where there is no stage between the first and the last."""
-    return where(middle_stage_index < pipeline_parallel_size - 1, layers_per_stage, 0)
+@quantity("1", "Mixed device: dense layers", number_format="0.##")
+def mixed_device_dense_layers(
+    num_moe_layers,
+    mixed_device_index,
+    first_device_dense_layers,
+    num_dense_layers,
+    layers_per_chunk,
+    first_stage_fewer_layers,
+    mixed_device_layers,
+):
+    """Those that the devices in front of it leave."""
+    return where(
+        num_moe_layers > 0,
+        where(
+            mixed_device_index == 0,
+            first_device_dense_layers,
+            num_dense_layers + first_stage_fewer_layers - mixed_device_index * layers_per_chunk,
+        ),
+        mixed_device_layers,
+    )
 
 
-@quantity("1", "Middle stage: MoE layers")
-def middle_stage_moe_layers(num_moe_layers, middle_stage_layers):
+@quantity("1", "Mixed device: MoE layers", number_format="0.##")
+def mixed_device_moe_layers(mixed_device_layers, mixed_device_dense_layers, mixed_device_heads, num_prediction_layers):
+    """The rest, and multi-token-prediction layers where it holds the head."""
+    return mixed_device_layers - mixed_device_dense_layers + mixed_device_heads * num_prediction_layers
+
+
+@quantity("1", "Middle device: MoE layers", number_format="0.##")
+def middle_device_moe_layers(num_moe_layers, middle_device_layers):
     """All of them, unless the model is dense."""
-    return where(num_moe_layers > 0, middle_stage_layers, 0)
+    return where(num_moe_layers > 0, middle_device_layers, 0)
 
 
-@quantity("1", "Middle stage: dense layers")
-def middle_stage_dense_layers(middle_stage_layers, middle_stage_moe_layers):
+@quantity("1", "Middle device: dense layers", number_format="0.##")
+def middle_device_dense_layers(middle_device_layers, middle_device_moe_layers):
     """None, unless the model is dense."""
-    return middle_stage_layers - middle_stage_moe_layers
+    return middle_device_layers - middle_device_moe_layers
 
 
-@quantity("1", "Last stage: layers")
-def last_stage_layers(num_hidden_layers, pipeline_parallel_size, layers_per_stage):
-    """What the other stages leave; without pipeline the first stage has all layers and this one only the head."""
-    return where(pipeline_parallel_size > 1, num_hidden_layers - (pipeline_parallel_size - 1) * layers_per_stage, 0)
+@quantity("1", "Last device: MoE layers", number_format="0.##")
+def last_device_moe_layers(last_device_layers, last_device_dense_layers, last_device_heads, num_prediction_layers):
+    """The rest, and multi-token-prediction layers where it holds the head."""
+    return last_device_layers - last_device_dense_layers + last_device_heads * num_prediction_layers
 
 
-@quantity("1", "Last stage: MoE layers")
-def last_stage_moe_layers(last_stage_layers, num_moe_layers, num_prediction_layers):
-    """MoE layers come last; multi-token-prediction layers stand on the last stage too."""
-    return least(last_stage_layers, num_moe_layers) + num_prediction_layers
-
-
-@quantity("1", "Last stage: dense layers")
-def last_stage_dense_layers(last_stage_layers, num_moe_layers):
-    """Dense layers of the last stage."""
-    return last_stage_layers - least(last_stage_layers, num_moe_layers)
-
-
-@quantity("1", "Output head on the last stage", number_format=COUNT)
-def last_stage_head_parameters(
+@quantity("1", "Output head on a rank", number_format=COUNT)
+def rank_head_parameters(
     head_parameters,
     pipeline_parallel_size,
+    mirrors_stages,
     tied_embeddings,
     vocab_size,
     hidden_size,
     tensor_parallel_size,
     final_norm_parameters,
 ):
-    """Output matrix and final norm; a tied head is a copy of the embedding where the stages differ."""
+    """Output matrix and final norm; a tied head is a copy of the embedding where another device holds that.
+
+    Source: Megatron-LM, share_embeddings_and_output_weights; DeepSeek-V3 report, arXiv 2412.19437, section 3.2.3
+    """
     return (
-        head_parameters + where(pipeline_parallel_size > 1, tied_embeddings * vocab_size * hidden_size, 0)
+        head_parameters
+        + where(
+            least(pipeline_parallel_size - 1, 1 - mirrors_stages) > 0, tied_embeddings * vocab_size * hidden_size, 0
+        )
     ) / tensor_parallel_size + final_norm_parameters
 
 
-@quantity("1", "Prediction projections on the last stage", number_format=COUNT)
-def last_stage_prediction_parameters(num_prediction_layers, hidden_size, norm_vectors):
+@quantity("1", "Prediction projections on a rank", number_format=COUNT)
+def rank_prediction_parameters(num_prediction_layers, hidden_size, norm_vectors):
     """Projection and norms of multi-token-prediction layers, beside their MoE layer."""
     return num_prediction_layers * (2 * hidden_size**2 + 2 * norm_vectors * hidden_size + norm_vectors * hidden_size)
 
 
-@quantity("1", "First stage: dense state per rank", number_format=COUNT)
-def first_stage_dense_parameters(
-    first_stage_dense_layers,
+@quantity("1", "First device: dense state", number_format=COUNT)
+def first_device_dense_parameters(
+    first_device_dense_layers,
     rank_dense_layer_parameters,
-    first_stage_moe_layers,
+    first_device_moe_layers,
     rank_moe_layer_parameters,
     embedding_parameters,
     tensor_parallel_size,
+    first_device_heads,
+    rank_head_parameters,
+    rank_prediction_parameters,
 ):
-    """Embedding, and all of its layers but the experts."""
+    """Embedding, and all of its layers but the experts; head and prediction projections where it holds them."""
     return (
-        first_stage_dense_layers * rank_dense_layer_parameters
-        + first_stage_moe_layers * rank_moe_layer_parameters
+        first_device_dense_layers * rank_dense_layer_parameters
+        + first_device_moe_layers * rank_moe_layer_parameters
         + embedding_parameters / tensor_parallel_size
+        + first_device_heads * (rank_head_parameters + rank_prediction_parameters)
     )
 
 
-@quantity("1", "First stage: expert state per rank", number_format=COUNT)
-def first_stage_expert_parameters(first_stage_moe_layers, rank_expert_layer_parameters):
-    """The rank's experts of the first stage."""
-    return first_stage_moe_layers * rank_expert_layer_parameters
+@quantity("1", "First device: expert state", number_format=COUNT)
+def first_device_expert_parameters(first_device_moe_layers, rank_expert_layer_parameters):
+    """The rank's experts on the first device."""
+    return first_device_moe_layers * rank_expert_layer_parameters
 
 
-@quantity("1", "Middle stage: dense state per rank", number_format=COUNT)
-def middle_stage_dense_parameters(
-    middle_stage_dense_layers, rank_dense_layer_parameters, middle_stage_moe_layers, rank_moe_layer_parameters
+@quantity("1", "Mixed device: dense state", number_format=COUNT)
+def mixed_device_dense_parameters(
+    mixed_device_index,
+    first_device_dense_parameters,
+    mixed_device_dense_layers,
+    rank_dense_layer_parameters,
+    mixed_device_moe_layers,
+    rank_moe_layer_parameters,
+    mixed_device_heads,
+    rank_head_parameters,
+    rank_prediction_parameters,
+):
+    """All of its layers but the experts; as the first device where it is that one."""
+    return where(
+        mixed_device_index == 0,
+        first_device_dense_parameters,
+        mixed_device_dense_layers * rank_dense_layer_parameters
+        + mixed_device_moe_layers * rank_moe_layer_parameters
+        + mixed_device_heads * (rank_head_parameters + rank_prediction_parameters),
+    )
+
+
+@quantity("1", "Mixed device: expert state", number_format=COUNT)
+def mixed_device_expert_parameters(mixed_device_moe_layers, rank_expert_layer_parameters):
+    """The rank's experts on the mixed device."""
+    return mixed_device_moe_layers * rank_expert_layer_parameters
+
+
+@quantity("1", "Middle device: dense state", number_format=COUNT)
+def middle_device_dense_parameters(
+    middle_device_dense_layers, rank_dense_layer_parameters, middle_device_moe_layers, rank_moe_layer_parameters
 ):
     """All of its layers but the experts."""
-    return middle_stage_dense_layers * rank_dense_layer_parameters + middle_stage_moe_layers * rank_moe_layer_parameters
-
-
-@quantity("1", "Middle stage: expert state per rank", number_format=COUNT)
-def middle_stage_expert_parameters(middle_stage_moe_layers, rank_expert_layer_parameters):
-    """The rank's experts of the middle stage."""
-    return middle_stage_moe_layers * rank_expert_layer_parameters
-
-
-@quantity("1", "Last stage: head and layers, dense state per rank", number_format=COUNT)
-def last_stage_dense_parameters(
-    last_stage_dense_layers,
-    rank_dense_layer_parameters,
-    last_stage_moe_layers,
-    rank_moe_layer_parameters,
-    last_stage_head_parameters,
-    last_stage_prediction_parameters,
-):
-    """Output head, and all of its layers but the experts."""
     return (
-        last_stage_dense_layers * rank_dense_layer_parameters
-        + last_stage_moe_layers * rank_moe_layer_parameters
-        + last_stage_head_parameters
-        + last_stage_prediction_parameters
+        middle_device_dense_layers * rank_dense_layer_parameters + middle_device_moe_layers * rank_moe_layer_parameters
     )
 
 
-@quantity("1", "Last stage: expert state per rank", number_format=COUNT)
-def last_stage_expert_parameters(last_stage_moe_layers, rank_expert_layer_parameters):
-    """The rank's experts of the last stage."""
-    return last_stage_moe_layers * rank_expert_layer_parameters
+@quantity("1", "Middle device: expert state", number_format=COUNT)
+def middle_device_expert_parameters(middle_device_moe_layers, rank_expert_layer_parameters):
+    """The rank's experts on the middle device."""
+    return middle_device_moe_layers * rank_expert_layer_parameters
+
+
+@quantity("1", "Last device: dense state", number_format=COUNT)
+def last_device_dense_parameters(
+    last_device_dense_layers,
+    rank_dense_layer_parameters,
+    last_device_moe_layers,
+    rank_moe_layer_parameters,
+    last_device_embeddings,
+    embedding_parameters,
+    tensor_parallel_size,
+    last_device_heads,
+    rank_head_parameters,
+    rank_prediction_parameters,
+):
+    """All of its layers but the experts, with the head, and the embedding where it holds that."""
+    return (
+        last_device_dense_layers * rank_dense_layer_parameters
+        + last_device_moe_layers * rank_moe_layer_parameters
+        + last_device_embeddings * embedding_parameters / tensor_parallel_size
+        + last_device_heads * (rank_head_parameters + rank_prediction_parameters)
+    )
+
+
+@quantity("1", "Last device: expert state", number_format=COUNT)
+def last_device_expert_parameters(last_device_moe_layers, rank_expert_layer_parameters):
+    """The rank's experts on the last device."""
+    return last_device_moe_layers * rank_expert_layer_parameters

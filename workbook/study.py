@@ -24,7 +24,7 @@ from workbook.catalogue import Table
 HUGE = 1e18
 SETTABLE = (Kind.INPUT, Kind.LOOKUP)
 MAY_BE_NEGATIVE = ("bubble_weight_gradient",)
-MAY_BE_ZERO = (Kind.LOOKUP,)
+MAY_BE_ZERO = ("device_hour_price",)  # and inputs that are 0 unless told
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,8 @@ def checked(quantity: Quantity, value: Any, origin: str, tables: Mapping[str, Ta
         )
     if value < 0 and quantity.name not in MAY_BE_NEGATIVE:
         raise UserError(f"{where} is {value:g}: write a number above 0")
-    if value == 0 and quantity.kind not in MAY_BE_ZERO and quantity.name != "device_hour_price":
+    may_be_zero = quantity.kind is Kind.LOOKUP or quantity.value == 0 or quantity.name in MAY_BE_ZERO
+    if value == 0 and not may_be_zero:
         raise UserError(f"{where} is 0: write a number above 0")
     return value
 

@@ -13,6 +13,7 @@ from workbook import catalogue, study
 from workbook.analysis import analysis
 
 if TYPE_CHECKING:
+    from workbook.validation import Comparison, Report
     from workbook.verify import Difference
 
 LONGEST_TABLE = 60
@@ -90,7 +91,7 @@ def models_table() -> None:
 def hardware_table() -> None:
     """The shipped devices; a dash is an unknown number."""
     loaded = catalogue.hardware()
-    shown = [name for name in loaded.columns if name != "scale_up_domain"]
+    shown = [name for name in loaded.columns if analysis[name].unit in SCALES]
     headers = []
     for name in shown:
         headers.append(f"{analysis[name].label} {SCALES[analysis[name].unit][1]}")
@@ -137,3 +138,39 @@ def _relative(difference: Difference) -> str:
     if len(numbers) < 2 or not numbers[1]:
         return ""
     return f"{float(numbers[0]) / float(numbers[1]) - 1:+.1e}"
+
+
+def validation_tables(report: Report) -> None:
+    """Measured over bound by source, why rows have no bound, and single rows: all of few, else those too fast."""
+    table = _table(
+        "Measured step time over its lower bound", "Source", "Rows", "Supported", "Violations", "Min", "Median", "Max"
+    )
+    for summary in (*report.sources, report.total):
+        shown = [f"{summary.distribution[key]:.2f}" if summary.supported else "-" for key in ("min", "median", "max")]
+        counts = (summary.rows, summary.supported, len(summary.violations))
+        table.add_row(summary.name, *map(str, counts), *shown)
+    _print(table)
+    if report.total.unsupported:
+        reasons = _table("Rows without a bound", "Reason", "Rows")
+        for reason, rows in report.total.unsupported.items():
+            reasons.add_row(reason, str(rows))
+        _print(reasons)
+    if report.total.rows <= LONGEST_TABLE:
+        _comparisons_table("Rows", report.comparisons)
+    elif report.total.violations:
+        _comparisons_table("Faster than the bound", report.total.violations[:LONGEST_TABLE])
+
+
+def _comparisons_table(title: str, comparisons: Sequence[Comparison]) -> None:
+    table = _table(
+        title, "Line", "Model", "Hardware", "Devices", "Measured s", "Bound s", "Measured / bound",
+        "Bound by, or why not compared",
+    )  # fmt: skip
+    for comparison in comparisons:
+        run = comparison.run
+        table.add_row(
+            f"{run.file}:{run.line}", run.model, run.hardware, run.devices,
+            *((f"{comparison.measured:.4g}", f"{comparison.lower_bound:.4g}", f"{comparison.ratio:.2f}")
+              if comparison.supported else ("-", "-", "-")), comparison.bound or comparison.reason,
+        )  # fmt: skip
+    _print(table)

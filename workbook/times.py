@@ -1,6 +1,8 @@
-"""Times: what each resource needs for a step, and the step time that follows.
+"""Times: what each resource needs for a step, and the two bounds that follow.
 
-Work is spread evenly over the devices, so each time is the least that the resource can take.
+The lower bound is one: each term is work that some device must do on some resource at the rate of its ceiling, or an
+order of work that the schedule prescribes. What an implementation might save is not in it: every time below counts
+only what the strategy cannot do without.
 """
 
 from pyxl.operations import most, where
@@ -10,21 +12,47 @@ analysis.section("Ceilings")
 
 
 @quantity("FLOP/s", "BF16 ceiling")
-def bf16_ceiling(uses_measured, bf16_measured, bf16_peak):
-    """Rate that BF16 matrix multiplications are taken to run at."""
-    return where(uses_measured == 1, bf16_measured, bf16_peak)
+def bf16_ceiling(uses_measured, bf16_measured, bf16_peak, communication_sm_share):
+    """Rate that BF16 matrix multiplications are taken to run at, on the compute units that communication leaves."""
+    return where(uses_measured == 1, bf16_measured, bf16_peak) * (1 - communication_sm_share)
 
 
 @quantity("FLOP/s", "FP8 ceiling")
-def fp8_ceiling(uses_measured, fp8_measured, fp8_peak):
+def fp8_ceiling(uses_measured, fp8_measured, fp8_peak, communication_sm_share):
     """Rate that FP8 matrix multiplications are taken to run at."""
-    return where(uses_measured == 1, fp8_measured, fp8_peak)
+    return where(uses_measured == 1, fp8_measured, fp8_peak) * (1 - communication_sm_share)
 
 
-@quantity("FLOP/s", "Linear ceiling")
-def linear_ceiling(linear_in_fp8, fp8_ceiling, bf16_ceiling):
-    """Rate of the linear layers under the precision recipe."""
-    return where(linear_in_fp8 == 1, fp8_ceiling, bf16_ceiling)
+@quantity("FLOP/s", "FP4 ceiling")
+def fp4_ceiling(uses_measured, fp4_measured, fp4_peak, communication_sm_share):
+    """Rate that FP4 matrix multiplications are taken to run at."""
+    return where(uses_measured == 1, fp4_measured, fp4_peak) * (1 - communication_sm_share)
+
+
+@quantity("FLOP/s", "Ceiling of attention projections")
+def attention_linear_ceiling(attention_linear_level, fp4_ceiling, fp8_ceiling, bf16_ceiling):
+    """Rate of the linear layers of attention under the precision recipe."""
+    return where(
+        attention_linear_level == 2, fp4_ceiling, where(attention_linear_level == 1, fp8_ceiling, bf16_ceiling)
+    )
+
+
+@quantity("FLOP/s", "Ceiling of MLPs and experts")
+def mlp_linear_ceiling(mlp_linear_level, fp4_ceiling, fp8_ceiling, bf16_ceiling):
+    """Rate of MLPs and experts under the precision recipe."""
+    return where(mlp_linear_level == 2, fp4_ceiling, where(mlp_linear_level == 1, fp8_ceiling, bf16_ceiling))
+
+
+@quantity("FLOP/s", "Ceiling of the attention core")
+def attention_core_ceiling(attention_core_level, fp4_ceiling, fp8_ceiling, bf16_ceiling):
+    """Rate of scores and values under the precision recipe."""
+    return where(attention_core_level == 2, fp4_ceiling, where(attention_core_level == 1, fp8_ceiling, bf16_ceiling))
+
+
+@quantity("FLOP/s", "Ceiling of the output head")
+def head_ceiling(head_level, fp4_ceiling, fp8_ceiling, bf16_ceiling):
+    """Rate of the output head under the precision recipe."""
+    return where(head_level == 2, fp4_ceiling, where(head_level == 1, fp8_ceiling, bf16_ceiling))
 
 
 @quantity("byte/s", "HBM ceiling")
@@ -40,40 +68,230 @@ def scale_up_ceiling(uses_measured, scale_up_measured, scale_up_peak):
 
 
 @quantity("byte/s", "Scale-out ceiling")
-def scale_out_ceiling(uses_measured, scale_out_measured, scale_out_peak):
-    """Rate of the NIC per device and direction."""
-    return where(uses_measured == 1, scale_out_measured, scale_out_peak)
+def scale_out_ceiling(uses_measured, scale_out_measured, scale_out_peak, nics_per_device):
+    """Rate of a device's part of its node's NICs, in one direction; one NIC where nothing else is said."""
+    return where(uses_measured == 1, scale_out_measured, scale_out_peak) * where(
+        nics_per_device > 0, nics_per_device, 1
+    )
+
+
+@quantity("byte/s", "Ceiling between pods")
+def pod_ceiling(scale_out_ceiling, oversubscription):
+    """Rate of a device's part of the links into its pod."""
+    return scale_out_ceiling / oversubscription
 
 
 analysis.section("Times")
 
 
-@quantity("s", "Forward compute per step")
-def forward_time(
-    tokens_per_device,
-    low_precision_forward_flops_per_token,
-    linear_ceiling,
-    high_precision_forward_flops_per_token,
+@quantity("s/token", "Layers, forward, one token")
+def layers_forward_time_per_token(
+    attention_linear_forward_flops_per_token,
+    attention_linear_ceiling,
+    mlp_linear_forward_flops_per_token,
+    mlp_linear_ceiling,
     attention_forward_flops_per_token,
+    attention_core_ceiling,
+    router_forward_flops_per_token,
     bf16_ceiling,
 ):
-    """Matrix multiplications of all forward passes, each at the ceiling of its precision."""
-    return tokens_per_device * (
-        low_precision_forward_flops_per_token / linear_ceiling
-        + (high_precision_forward_flops_per_token + attention_forward_flops_per_token) / bf16_ceiling
+    """Forward pass of one token through all layers, each matrix multiplication at the ceiling of its precision."""
+    return (
+        attention_linear_forward_flops_per_token / attention_linear_ceiling
+        + mlp_linear_forward_flops_per_token / mlp_linear_ceiling
+        + attention_forward_flops_per_token / attention_core_ceiling
+        + router_forward_flops_per_token / bf16_ceiling
     )
+
+
+@quantity("s/token", "Output head, forward, one token")
+def head_forward_time_per_token(head_forward_flops_per_token, head_ceiling):
+    """Forward pass of one token through the output head."""
+    return head_forward_flops_per_token / head_ceiling
+
+
+@quantity("s", "Forward compute per step")
+def forward_time(tokens_per_device, layers_forward_time_per_token, head_forward_time_per_token):
+    """Matrix multiplications of all forward passes, spread evenly over the devices."""
+    return tokens_per_device * (layers_forward_time_per_token + head_forward_time_per_token)
 
 
 @quantity("s", "Compute")
 def compute_time(
-    tokens_per_device, low_precision_flops_per_token, linear_ceiling, high_precision_flops_per_token, bf16_ceiling
+    tokens_per_device,
+    attention_linear_flops_per_token,
+    attention_linear_ceiling,
+    mlp_linear_flops_per_token,
+    mlp_linear_ceiling,
+    attention_core_flops_per_token,
+    attention_core_ceiling,
+    head_flops_per_token,
+    head_ceiling,
+    router_flops_per_token,
+    bf16_ceiling,
 ):
     """All matrix multiplications of a step, recomputation included, each at the ceiling of its precision.
 
-    No schedule is faster: the devices' tensor cores cannot execute these FLOPs in less.
+    A bound: the cluster must execute these FLOPs, on average a device executes this many, and some device executes no
+    fewer than the average.
     """
     return tokens_per_device * (
-        low_precision_flops_per_token / linear_ceiling + high_precision_flops_per_token / bf16_ceiling
+        attention_linear_flops_per_token / attention_linear_ceiling
+        + mlp_linear_flops_per_token / mlp_linear_ceiling
+        + attention_core_flops_per_token / attention_core_ceiling
+        + head_flops_per_token / head_ceiling
+        + router_flops_per_token / bf16_ceiling
+    )
+
+
+@quantity("s", "Dense layer, forward, one micro-batch")
+def dense_layer_forward_time(
+    rank_microbatch_tokens,
+    flops_per_multiply_add,
+    attention_linear_parameters,
+    attention_linear_ceiling,
+    dense_mlp_linear_parameters,
+    mlp_linear_ceiling,
+    attention_forward_flops_per_token,
+    num_hidden_layers,
+    num_prediction_layers,
+    attention_core_ceiling,
+):
+    """Compute of a rank in one dense layer; the attention core is an average over layers with and without window."""
+    return rank_microbatch_tokens * (
+        flops_per_multiply_add
+        * (attention_linear_parameters / attention_linear_ceiling + dense_mlp_linear_parameters / mlp_linear_ceiling)
+        + attention_forward_flops_per_token / (num_hidden_layers + num_prediction_layers) / attention_core_ceiling
+    )
+
+
+@quantity("s", "MoE layer, forward, one micro-batch")
+def moe_layer_forward_time(
+    dense_layer_forward_time,
+    rank_microbatch_tokens,
+    flops_per_multiply_add,
+    num_experts_per_tok,
+    expert_linear_parameters,
+    shared_expert_parameters,
+    dense_mlp_linear_parameters,
+    mlp_linear_ceiling,
+    router_linear_parameters,
+    bf16_ceiling,
+):
+    """As a dense layer, with experts and router in place of the dense MLP."""
+    return dense_layer_forward_time + rank_microbatch_tokens * flops_per_multiply_add * (
+        (num_experts_per_tok * expert_linear_parameters + shared_expert_parameters - dense_mlp_linear_parameters)
+        / mlp_linear_ceiling
+        + router_linear_parameters / bf16_ceiling
+    )
+
+
+@quantity("s", "Output head, forward, one micro-batch")
+def head_forward_time(
+    rank_microbatch_tokens,
+    head_forward_time_per_token,
+    flops_per_multiply_add,
+    num_prediction_layers,
+    hidden_size,
+    mlp_linear_ceiling,
+):
+    """Compute of a rank in the output head; with prediction layers in theirs, and in their projections."""
+    return rank_microbatch_tokens * (
+        head_forward_time_per_token
+        + flops_per_multiply_add * num_prediction_layers * 2 * hidden_size**2 / mlp_linear_ceiling
+    )
+
+
+@quantity("s", "First device: forward, one micro-batch")
+def first_device_forward_time(
+    first_device_dense_layers,
+    dense_layer_forward_time,
+    first_device_moe_layers,
+    moe_layer_forward_time,
+    first_device_heads,
+    head_forward_time,
+    parameter_copies,
+):
+    """Compute of the device's chunks; where it holds two copies a micro-batch passes one of them."""
+    return (
+        first_device_dense_layers * dense_layer_forward_time
+        + first_device_moe_layers * moe_layer_forward_time
+        + first_device_heads * head_forward_time
+    ) / parameter_copies
+
+
+@quantity("s", "Middle device: forward, one micro-batch")
+def middle_device_forward_time(
+    middle_device_dense_layers,
+    dense_layer_forward_time,
+    middle_device_moe_layers,
+    moe_layer_forward_time,
+    parameter_copies,
+):
+    """Compute of the device's chunks."""
+    return (
+        middle_device_dense_layers * dense_layer_forward_time + middle_device_moe_layers * moe_layer_forward_time
+    ) / parameter_copies
+
+
+@quantity("s", "Mixed device: forward, one micro-batch")
+def mixed_device_forward_time(
+    mixed_device_dense_layers,
+    dense_layer_forward_time,
+    mixed_device_moe_layers,
+    moe_layer_forward_time,
+    mixed_device_heads,
+    head_forward_time,
+    parameter_copies,
+):
+    """Compute of the device's chunks."""
+    return (
+        mixed_device_dense_layers * dense_layer_forward_time
+        + mixed_device_moe_layers * moe_layer_forward_time
+        + mixed_device_heads * head_forward_time
+    ) / parameter_copies
+
+
+@quantity("s", "Last device: forward, one micro-batch")
+def last_device_forward_time(
+    last_device_dense_layers,
+    dense_layer_forward_time,
+    last_device_moe_layers,
+    moe_layer_forward_time,
+    last_device_heads,
+    head_forward_time,
+    parameter_copies,
+):
+    """Compute of the device's chunks."""
+    return (
+        last_device_dense_layers * dense_layer_forward_time
+        + last_device_moe_layers * moe_layer_forward_time
+        + last_device_heads * head_forward_time
+    ) / parameter_copies
+
+
+@quantity("s", "Busiest device: compute")
+def busiest_device_compute_time(
+    rounds_layers,
+    num_microbatches,
+    backward_forward_ratio,
+    first_device_forward_time,
+    mixed_device_forward_time,
+    middle_device_forward_time,
+    last_device_forward_time,
+):
+    """Forward and backward passes of the device with most work, all micro-batches. 0 where the layout is taken to be
+    even, as then there is none. What is recomputed is left out.
+
+    A bound: this device executes these FLOPs, one after the other.
+    """
+    return (
+        rounds_layers
+        * num_microbatches
+        * (1 + backward_forward_ratio)
+        * most(
+            first_device_forward_time, mixed_device_forward_time, middle_device_forward_time, last_device_forward_time
+        )
     )
 
 
@@ -86,13 +304,19 @@ def hbm_time(hbm_bytes, hbm_ceiling):
 @quantity("s", "Scale-up")
 def scale_up_time(scale_up_bytes, scale_up_ceiling):
     """Scale-up (NVLink) traffic of a step."""
-    return scale_up_bytes / scale_up_ceiling
+    return where(scale_up_bytes > 0, scale_up_bytes / scale_up_ceiling, 0)
 
 
 @quantity("s", "Scale-out")
 def scale_out_time(scale_out_bytes, scale_out_ceiling):
     """Scale-out (InfiniBand) traffic of a step."""
-    return scale_out_bytes / scale_out_ceiling
+    return where(scale_out_bytes > 0, scale_out_bytes / scale_out_ceiling, 0)
+
+
+@quantity("s", "Between pods")
+def pod_time(pod_bytes, pod_ceiling):
+    """Traffic of a step through the links into a pod."""
+    return where(pod_bytes > 0, pod_bytes / pod_ceiling, 0)
 
 
 @quantity("s", "Forward pass of a micro-batch (F)")
@@ -113,58 +337,111 @@ def weight_gradient_time(weight_gradient_forward_ratio, forward_pass_time):
     return weight_gradient_forward_ratio * forward_pass_time
 
 
-@quantity("s", "Bubble")
-def bubble_time(
-    pipeline_parallel_size,
-    bubble_stage_divisor,
+@quantity("s", "Idle per slot of the bubble")
+def bubble_slot_time(
     bubble_forward,
+    bubble_overlapped,
     forward_pass_time,
     bubble_backward,
     backward_pass_time,
     bubble_weight_gradient,
     weight_gradient_time,
-    bubble_overlapped,
+    virtual_stages,
 ):
-    """Idle compute of the pipeline: slots times what each leaves idle; a forward and a backward pass run together take
-    as long as one after the other.
-
-    Source: DeepSeek-V3 report, arXiv 2412.19437, Table 2; DualPipe README
+    """What one slot leaves idle, in terms of the passes of a chunk; a forward and a backward pass run together (F&B)
+    take as long as one after the other. Never below 0: weight gradients cannot fill more than there is.
     """
-    return (pipeline_parallel_size / bubble_stage_divisor - 1) * (
-        (bubble_forward + bubble_overlapped) * forward_pass_time
-        + (bubble_backward + bubble_overlapped) * backward_pass_time
-        + bubble_weight_gradient * weight_gradient_time
+    return (
+        most(
+            0,
+            (bubble_forward + bubble_overlapped) * forward_pass_time
+            + (bubble_backward + bubble_overlapped) * backward_pass_time
+            + bubble_weight_gradient * weight_gradient_time,
+        )
+        / virtual_stages
     )
 
 
+@quantity("s", "Bubble")
+def bubble_time(pipeline_parallel_size, bubble_stage_divisor, bubble_slot_time):
+    """Idle compute of the pipeline: slots times what each leaves idle, with stages of equal work.
+
+    A bound for the schedule: the order of passes that it prescribes leaves the last device idle until the first
+    micro-batch has reached it, and the first device until the last gradient has come back.
+    Source: DeepSeek-V3 report, arXiv 2412.19437, Table 2; DualPipe README; Narayanan et al. 2021, arXiv 2104.04473
+    """
+    return (pipeline_parallel_size / bubble_stage_divisor - 1) * bubble_slot_time
+
+
 @quantity("s", "Compute and bubble")
-def pipeline_time(compute_time, bubble_time):
-    """How long the tensor cores are taken: while a stage waits in the bubble, no other work can use them."""
-    return compute_time + bubble_time
+def pipeline_time(compute_time, bubble_time, busiest_device_compute_time):
+    """How long the tensor cores are taken: while a stage waits in the bubble, no other work can use them. At least as
+    long as the device with most work computes.
+    """
+    return most(compute_time + bubble_time, busiest_device_compute_time)
 
 
 @quantity("s", "Slower network")
-def network_time(scale_up_time, scale_out_time):
-    """The busier of the two networks."""
-    return most(scale_up_time, scale_out_time)
+def network_time(scale_up_time, scale_out_time, pod_time):
+    """The busiest of the networks."""
+    return most(scale_up_time, scale_out_time, pod_time)
 
 
 @quantity("s", "Step time, lower bound")
-def step_time_lower_bound(pipeline_time, hbm_time, network_time):
-    """The speed of light: every resource works at its ceiling and all overlap, so the busiest one sets the time."""
-    return most(pipeline_time, hbm_time, network_time)
+def step_time_lower_bound(pipeline_time, compute_time, bubble_time, pipeline_traversal_latency, hbm_time, network_time):
+    """The speed of light: every resource works at its ceiling and all overlap, so the busiest one sets the time, with
+    the bubble and the way through the pipeline that no schedule of this kind can hide.
+
+    A bound: no device moves its bytes or executes its FLOPs faster than its ceilings, whatever overlaps.
+    """
+    return most(pipeline_time, compute_time + bubble_time + pipeline_traversal_latency, hbm_time, network_time)
+
+
+@quantity("s", "Optimizer step")
+def optimizer_time(optimizer_hbm_bytes, hbm_ceiling):
+    """Reads and writes of the optimizer's states; part of the HBM time, as it may overlap with other work."""
+    return optimizer_hbm_bytes / hbm_ceiling
+
+
+@quantity("s", "Passes of all micro-batches, no overlap")
+def serial_pass_time(
+    compute_time,
+    busiest_device_compute_time,
+    hbm_time,
+    optimizer_time,
+    scale_up_time,
+    scale_out_time,
+    pod_time,
+    latency_time,
+):
+    """Compute, HBM, networks and latency one after the other, without the optimizer."""
+    return (
+        most(compute_time, busiest_device_compute_time)
+        + hbm_time
+        - optimizer_time
+        + scale_up_time
+        + scale_out_time
+        + pod_time
+        + latency_time
+    )
 
 
 @quantity("s", "Step time, upper bound")
-def step_time_upper_bound(pipeline_time, hbm_time, scale_up_time, scale_out_time):
-    """The other extreme: one resource after the other."""
-    return pipeline_time + hbm_time + scale_up_time + scale_out_time
+def step_time_upper_bound(serial_pass_time, compute_time, bubble_time, optimizer_time):
+    """The other extreme: nothing overlaps. One resource works after the other at its ceiling, the bubble grows with the
+    passes, and the optimizer comes last. Kernels below the ceilings make real steps longer still.
+    """
+    return serial_pass_time * (1 + bubble_time / compute_time) + optimizer_time
 
 
 @quantity("text", "Slower network's name")
-def network_bound(scale_out_time, scale_up_time):
-    """Which network is busier."""
-    return where(scale_out_time >= scale_up_time, "scale-out", "scale-up")
+def network_bound(pod_time, scale_up_time, scale_out_time):
+    """Which network is busiest."""
+    return where(
+        pod_time > most(scale_up_time, scale_out_time),
+        "between pods",
+        where(scale_out_time >= scale_up_time, "scale-out", "scale-up"),
+    )
 
 
 @quantity("text", "Busier engine's name")
@@ -175,5 +452,5 @@ def device_bound(pipeline_time, hbm_time):
 
 @quantity("text", "Bound by")
 def bound(pipeline_time, hbm_time, network_time, device_bound, network_bound):
-    """The resource that sets the step time under perfect overlap."""
+    """The resource that sets the lower bound."""
     return where(most(pipeline_time, hbm_time) >= network_time, device_bound, network_bound)

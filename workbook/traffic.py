@@ -1,9 +1,10 @@
 """Traffic: bytes that a device receives per step over each network, collective by collective.
 
-A collective over a tensor of V bytes in a group of n ranks, g of them in one node, brings each rank
-V * (n - 1) / n bytes. Flat: those from other nodes, V * (n - g) / n, come through the rank's own NIC.
-Hierarchical: each of them enters the node once, V * (n - g) / n / g per rank, and the scale-up network
-passes everything on, V * (g - 1) / g.
+An all-gather of V bytes in a group of n ranks, g of them in one node and p in one pod, must bring each rank the
+V * (n - 1) / n bytes that it does not have; a reduce-scatter must take as many away, added up on the way or not.
+Flat: those of other nodes, V * (n - g) / n, come through the rank's own NIC. Hierarchical: each of them enters the node
+once, V * (n - g) / n / g per rank, and the scale-up network passes everything on, V * (g - 1) / g. The same holds for
+pods. An all-reduce is both, or V once where switches add up.
 """
 
 from pyxl.operations import least, most, where
@@ -25,6 +26,12 @@ def shard_scale_up_share(shard_ranks_in_node, enters_node_once, shard_size):
     return (shard_ranks_in_node - 1) / where(enters_node_once == 1, shard_ranks_in_node, shard_size)
 
 
+@quantity("1", "Share between pods, shard group", number_format=SHARE)
+def shard_pod_share(shard_size, shard_ranks_in_pod, enters_node_once):
+    """Part of a tensor that reaches a rank from other pods in a collective, over the dense state's shard group."""
+    return (shard_size - shard_ranks_in_pod) / shard_size / where(enters_node_once == 1, shard_ranks_in_pod, 1)
+
+
 @quantity("1", "Scale-out share, expert shard group", number_format=SHARE)
 def expert_shard_scale_out_share(expert_shard_size, expert_shard_ranks_in_node, enters_node_once):
     """Part of a tensor that reaches a rank's NIC in a collective, over the expert state's shard group."""
@@ -40,6 +47,16 @@ def expert_shard_scale_up_share(expert_shard_ranks_in_node, enters_node_once, ex
     """Part of a tensor that reaches a rank by the scale-up network, over the expert state's shard group."""
     return (expert_shard_ranks_in_node - 1) / where(
         enters_node_once == 1, expert_shard_ranks_in_node, expert_shard_size
+    )
+
+
+@quantity("1", "Share between pods, expert shard group", number_format=SHARE)
+def expert_shard_pod_share(expert_shard_size, expert_shard_ranks_in_pod, enters_node_once):
+    """Part of a tensor that reaches a rank from other pods in a collective, over the expert state's shard group."""
+    return (
+        (expert_shard_size - expert_shard_ranks_in_pod)
+        / expert_shard_size
+        / where(enters_node_once == 1, expert_shard_ranks_in_pod, 1)
     )
 
 
@@ -59,6 +76,16 @@ def replica_scale_up_share(replicas_in_node, enters_node_once, data_parallel_rep
     return (replicas_in_node - 1) / where(enters_node_once == 1, replicas_in_node, data_parallel_replicas)
 
 
+@quantity("1", "Share between pods, replica group", number_format=SHARE)
+def replica_pod_share(data_parallel_replicas, replicas_in_pod, enters_node_once):
+    """Part of a tensor that reaches a rank from other pods in a collective, over the group of replicas."""
+    return (
+        (data_parallel_replicas - replicas_in_pod)
+        / data_parallel_replicas
+        / where(enters_node_once == 1, replicas_in_pod, 1)
+    )
+
+
 @quantity("1", "Scale-out share, expert replica group", number_format=SHARE)
 def expert_replica_scale_out_share(data_parallel_replicas, expert_replicas_in_node, enters_node_once):
     """Part of a tensor that reaches a rank's NIC in a collective, over the group of expert replicas."""
@@ -73,6 +100,16 @@ def expert_replica_scale_out_share(data_parallel_replicas, expert_replicas_in_no
 def expert_replica_scale_up_share(expert_replicas_in_node, enters_node_once, data_parallel_replicas):
     """Part of a tensor that reaches a rank by the scale-up network, over the group of expert replicas."""
     return (expert_replicas_in_node - 1) / where(enters_node_once == 1, expert_replicas_in_node, data_parallel_replicas)
+
+
+@quantity("1", "Share between pods, expert replica group", number_format=SHARE)
+def expert_replica_pod_share(data_parallel_replicas, expert_replicas_in_pod, enters_node_once):
+    """Part of a tensor that reaches a rank from other pods in a collective, over the group of expert replicas."""
+    return (
+        (data_parallel_replicas - expert_replicas_in_pod)
+        / data_parallel_replicas
+        / where(enters_node_once == 1, expert_replicas_in_pod, 1)
+    )
 
 
 @quantity("1", "Scale-out share, tensor parallel group", number_format=SHARE)
@@ -91,6 +128,70 @@ def tensor_scale_up_share(tensor_ranks_in_node, enters_node_once, tensor_paralle
     return (tensor_ranks_in_node - 1) / where(enters_node_once == 1, tensor_ranks_in_node, tensor_parallel_size)
 
 
+@quantity("1", "Share between pods, tensor parallel group", number_format=SHARE)
+def tensor_pod_share(tensor_parallel_size, tensor_ranks_in_pod, enters_node_once):
+    """Part of a tensor that reaches a rank from other pods in a collective, over the tensor parallel group."""
+    return (
+        (tensor_parallel_size - tensor_ranks_in_pod)
+        / tensor_parallel_size
+        / where(enters_node_once == 1, tensor_ranks_in_pod, 1)
+    )
+
+
+@quantity("1", "Scale-out share, context parallel group", number_format=SHARE)
+def context_scale_out_share(context_parallel_size, context_ranks_in_node, enters_node_once):
+    """Part of a tensor that reaches a rank's NIC in a collective, over the context parallel group."""
+    return (
+        (context_parallel_size - context_ranks_in_node)
+        / context_parallel_size
+        / where(enters_node_once == 1, context_ranks_in_node, 1)
+    )
+
+
+@quantity("1", "Scale-up share, context parallel group", number_format=SHARE)
+def context_scale_up_share(context_ranks_in_node, enters_node_once, context_parallel_size):
+    """Part of a tensor that reaches a rank by the scale-up network, over the context parallel group."""
+    return (context_ranks_in_node - 1) / where(enters_node_once == 1, context_ranks_in_node, context_parallel_size)
+
+
+@quantity("1", "Share between pods, context parallel group", number_format=SHARE)
+def context_pod_share(context_parallel_size, context_ranks_in_pod, enters_node_once):
+    """Part of a tensor that reaches a rank from other pods in a collective, over the context parallel group."""
+    return (
+        (context_parallel_size - context_ranks_in_pod)
+        / context_parallel_size
+        / where(enters_node_once == 1, context_ranks_in_pod, 1)
+    )
+
+
+@quantity("1", "Scale-out share, expert tensor parallel group", number_format=SHARE)
+def expert_tensor_scale_out_share(expert_tensor_parallel_size, expert_tensor_ranks_in_node, enters_node_once):
+    """Part of a tensor that reaches a rank's NIC in a collective, over the expert tensor parallel group."""
+    return (
+        (expert_tensor_parallel_size - expert_tensor_ranks_in_node)
+        / expert_tensor_parallel_size
+        / where(enters_node_once == 1, expert_tensor_ranks_in_node, 1)
+    )
+
+
+@quantity("1", "Scale-up share, expert tensor parallel group", number_format=SHARE)
+def expert_tensor_scale_up_share(expert_tensor_ranks_in_node, enters_node_once, expert_tensor_parallel_size):
+    """Part of a tensor that reaches a rank by the scale-up network, over the expert tensor parallel group."""
+    return (expert_tensor_ranks_in_node - 1) / where(
+        enters_node_once == 1, expert_tensor_ranks_in_node, expert_tensor_parallel_size
+    )
+
+
+@quantity("1", "Share between pods, expert tensor parallel group", number_format=SHARE)
+def expert_tensor_pod_share(expert_tensor_parallel_size, expert_tensor_ranks_in_pod, enters_node_once):
+    """Part of a tensor that reaches a rank from other pods in a collective, over the expert tensor parallel group."""
+    return (
+        (expert_tensor_parallel_size - expert_tensor_ranks_in_pod)
+        / expert_tensor_parallel_size
+        / where(enters_node_once == 1, expert_tensor_ranks_in_pod, 1)
+    )
+
+
 analysis.section("Traffic: data parallel")
 
 
@@ -103,8 +204,8 @@ def rank_dense_parameters(
     rank_moe_layer_parameters,
     embedding_parameters,
     tensor_parallel_size,
-    last_stage_head_parameters,
-    last_stage_prediction_parameters,
+    rank_head_parameters,
+    rank_prediction_parameters,
     pipeline_parallel_size,
     parameter_copies,
 ):
@@ -114,8 +215,8 @@ def rank_dense_parameters(
             num_dense_layers * rank_dense_layer_parameters
             + (num_moe_layers + num_prediction_layers) * rank_moe_layer_parameters
             + embedding_parameters / tensor_parallel_size
-            + last_stage_head_parameters
-            + last_stage_prediction_parameters
+            + rank_head_parameters
+            + rank_prediction_parameters
         )
         / pipeline_parallel_size
         * parameter_copies
@@ -152,13 +253,19 @@ def weight_gathers(weight_gathers_per_step, weight_gathers_per_microbatch, micro
 
 @quantity("1", "Gradient collectives", number_format="0.##")
 def gradient_collectives(
-    gradient_reductions_per_step, gradient_reductions_per_microbatch, microbatches_per_copy, gradient_gathers_per_step
+    gradient_reductions_per_step,
+    gradient_reductions_per_microbatch,
+    microbatches_per_copy,
+    gradient_gathers_per_step,
+    reduces_in_network,
 ):
-    """Reduce-scatters of the gradients per step, and the all-gather half where gradients are all-reduced."""
+    """Reduce-scatters of the gradients per step, and the all-gather half where gradients are all-reduced, unless
+    switches add them up.
+    """
     return (
         gradient_reductions_per_step
         + gradient_reductions_per_microbatch * microbatches_per_copy
-        + gradient_gathers_per_step
+        + gradient_gathers_per_step * (1 - reduces_in_network)
     )
 
 
@@ -199,15 +306,15 @@ def expert_collective_bytes(expert_gather_tensor, weight_gathers, expert_reduce_
 
 
 @quantity("byte", "Replica tensors per step, dense state")
-def dense_replica_bytes(dense_reduce_tensor, shard_size):
-    """Between replicas each shard of the gradients is all-reduced once per step: two passes over it."""
-    return 2 * dense_reduce_tensor / shard_size
+def dense_replica_bytes(dense_reduce_tensor, shard_size, reduces_in_network):
+    """Between replicas each shard of the gradients is all-reduced once per step: two passes over it, or one."""
+    return (2 - reduces_in_network) * dense_reduce_tensor / shard_size
 
 
 @quantity("byte", "Replica tensors per step, expert state")
-def expert_replica_bytes(expert_reduce_tensor, expert_shard_size):
-    """Between replicas each shard of the gradients is all-reduced once per step: two passes over it."""
-    return 2 * expert_reduce_tensor / expert_shard_size
+def expert_replica_bytes(expert_reduce_tensor, expert_shard_size, reduces_in_network):
+    """Between replicas each shard of the gradients is all-reduced once per step: two passes over it, or one."""
+    return (2 - reduces_in_network) * expert_reduce_tensor / expert_shard_size
 
 
 @quantity("byte", "Data parallel, scale-out")
@@ -247,6 +354,26 @@ def data_parallel_scale_up_bytes(
         + expert_collective_bytes * expert_shard_scale_up_share
         + dense_replica_bytes * replica_scale_up_share
         + expert_replica_bytes * expert_replica_scale_up_share
+    )
+
+
+@quantity("byte", "Data parallel, between pods")
+def data_parallel_pod_bytes(
+    dense_collective_bytes,
+    shard_pod_share,
+    expert_collective_bytes,
+    expert_shard_pod_share,
+    dense_replica_bytes,
+    replica_pod_share,
+    expert_replica_bytes,
+    expert_replica_pod_share,
+):
+    """Gathers and reductions of weights and gradients that cross pods."""
+    return (
+        dense_collective_bytes * shard_pod_share
+        + expert_collective_bytes * expert_shard_pod_share
+        + dense_replica_bytes * replica_pod_share
+        + expert_replica_bytes * expert_replica_pod_share
     )
 
 
@@ -290,12 +417,46 @@ def expert_scale_out_copies(forwards_in_node, remote_nodes_per_token, num_expert
     return where(forwards_in_node == 1, remote_nodes_per_token, num_experts_per_tok * (1 - 1 / expert_nodes))
 
 
-@quantity("1", "Copies per token, scale-up", number_format="0.00")
-def expert_scale_up_copies(forwards_in_node, num_experts_per_tok, expert_ranks_in_node, expert_nodes):
-    """Copies of a token that cross the scale-up network: forwarding adds those that came in from other nodes. Each
-    expert counts, even where two of a token's experts share a device.
+@quantity("1", "Expert ranks that a token may reach")
+def reachable_expert_ranks(node_limit, expert_nodes, expert_ranks_in_node):
+    """Ranks of the nodes that routing lets a token reach."""
+    return least(node_limit, expert_nodes) * expert_ranks_in_node
+
+
+@quantity("1", "Ranks per token", number_format="0.00")
+def expert_ranks_per_token(worst_case_nodes, num_experts_per_tok, reachable_expert_ranks):
+    """Distinct ranks that a token's experts stand on: expected if each is as likely as any other, or in the worst case
+    as many as experts.
     """
-    return num_experts_per_tok * (1 - 1 / expert_ranks_in_node) / where(forwards_in_node == 1, 1, expert_nodes)
+    return where(
+        worst_case_nodes == 1,
+        least(num_experts_per_tok, reachable_expert_ranks),
+        where(
+            num_experts_per_tok > 0,
+            reachable_expert_ranks * (1 - (1 - 1 / reachable_expert_ranks) ** num_experts_per_tok),
+            0,
+        ),
+    )
+
+
+@quantity("1", "Copies per token, scale-up", number_format="0.00")
+def expert_scale_up_copies(
+    forwards_in_node, expert_ranks_per_token, num_experts_per_tok, expert_ranks_in_node, expert_nodes
+):
+    """Copies of a token that cross the scale-up network: with forwarding one per rank, also of tokens that came in from
+    other nodes, else one per expert of the own node.
+
+    Source: deepseek-ai/DeepEP, normal kernels: a rank gets a token once, whichever of its experts want it
+    """
+    return (1 - 1 / expert_ranks_in_node) * where(
+        forwards_in_node == 1, expert_ranks_per_token, num_experts_per_tok / expert_nodes
+    )
+
+
+@quantity("1", "Passes through the experts")
+def expert_passes(repeats_layer, repeats_experts):
+    """Forward and backward, and forward once more where layers or experts are repeated."""
+    return 2 + most(repeats_layer, repeats_experts)
 
 
 @quantity("byte", "Bytes per copy, all layers and passes")
@@ -304,7 +465,7 @@ def expert_bytes_per_copy(
     num_moe_layers,
     num_prediction_layers,
     hidden_size,
-    repeats_layer,
+    expert_passes,
     dispatch_bytes,
     combine_bytes,
 ):
@@ -316,7 +477,7 @@ def expert_bytes_per_copy(
         tokens_per_device
         * (num_moe_layers + num_prediction_layers)
         * hidden_size
-        * (2 + repeats_layer)
+        * expert_passes
         * (dispatch_bytes + combine_bytes)
     )
 
@@ -327,21 +488,25 @@ def expert_scale_out_bytes(expert_bytes_per_copy, expert_scale_out_copies):
     return expert_bytes_per_copy * expert_scale_out_copies
 
 
+@quantity("byte", "Experts, between pods")
+def expert_pod_bytes(expert_scale_out_bytes, expert_share_outside_pod):
+    """Expert all-to-all that crosses pods."""
+    return expert_scale_out_bytes * expert_share_outside_pod
+
+
 @quantity("byte", "Experts, scale-up")
 def expert_scale_up_bytes(expert_bytes_per_copy, expert_scale_up_copies):
     """Expert all-to-all over the scale-up network."""
     return expert_bytes_per_copy * expert_scale_up_copies
 
 
-analysis.section("Traffic: tensor and pipeline parallel")
+analysis.section("Traffic: tensor parallel")
 
 
 @quantity("1", "Tensor blocks of a MoE MLP")
-def moe_tensor_blocks(expert_tensor_parallel_size, splits_shared_experts, shared_expert_intermediate_size):
-    """1 where the MLP of a MoE layer is split over tensor ranks, its experts or its shared experts."""
-    return where(
-        expert_tensor_parallel_size + least(1, splits_shared_experts * shared_expert_intermediate_size) > 1, 1, 0
-    )
+def moe_tensor_blocks(splits_shared_experts, shared_expert_intermediate_size):
+    """1 where the shared experts of a MoE layer are split over tensor ranks."""
+    return where(splits_shared_experts * shared_expert_intermediate_size > 0, 1, 0)
 
 
 @quantity("1", "Tensor blocks, average stage", number_format="0.##")
@@ -362,25 +527,38 @@ def tensor_blocks(
     ) / pipeline_parallel_size
 
 
+@quantity("1", "Collectives per tensor block and pass, forward", number_format="0.##")
+def tensor_forward_collectives(forward_collectives_per_tensor_block, shards_sequence, reduces_in_network):
+    """An all-gather and a reduce-scatter; without sequence parallelism they are one all-reduce, which switches may add
+    up on its way.
+    """
+    return forward_collectives_per_tensor_block - (1 - shards_sequence) * reduces_in_network
+
+
+@quantity("1", "Collectives per tensor block and pass, backward", number_format="0.##")
+def tensor_backward_collectives(tensor_forward_collectives, shards_sequence):
+    """The conjugates, and with sequence parallelism one more all-gather of the input, of which a rank keeps its part.
+
+    Source: Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2
+    """
+    return tensor_forward_collectives + shards_sequence
+
+
+@quantity("byte", "One tensor parallel collective, all micro-batches")
+def tensor_collective_tensor(step_tokens, data_parallel_size, context_parallel_size, hidden_size, activation_bytes):
+    """Full tensor: the residual stream of all tokens that the tensor parallel group works on in a step."""
+    return step_tokens / (data_parallel_size * context_parallel_size) * hidden_size * activation_bytes
+
+
 @quantity("byte", "Tensor parallel tensors per step")
 def tensor_collective_bytes(
-    step_tokens,
-    data_parallel_size,
-    hidden_size,
-    activation_bytes,
-    tensor_blocks,
-    forward_collectives_per_tensor_block,
-    repeats_layer,
-    backward_collectives_per_tensor_block,
+    tensor_collective_tensor, tensor_blocks, tensor_forward_collectives, repeats_layer, tensor_backward_collectives
 ):
     """Full tensors of all gathers and reduce-scatters of a step: forward, recomputation and backward."""
     return (
-        step_tokens
-        / data_parallel_size
-        * hidden_size
-        * activation_bytes
+        tensor_collective_tensor
         * tensor_blocks
-        * (forward_collectives_per_tensor_block * (1 + repeats_layer) + backward_collectives_per_tensor_block)
+        * (tensor_forward_collectives * (1 + repeats_layer) + tensor_backward_collectives)
     )
 
 
@@ -396,10 +574,162 @@ def tensor_scale_up_bytes(tensor_collective_bytes, tensor_scale_up_share):
     return tensor_collective_bytes * tensor_scale_up_share
 
 
+@quantity("byte", "Tensor parallel, between pods")
+def tensor_pod_bytes(tensor_collective_bytes, tensor_pod_share):
+    """Where a tensor parallel group spans pods."""
+    return tensor_collective_bytes * tensor_pod_share
+
+
+@quantity("1", "Copies of a token in an expert tensor group")
+def expert_tensor_copies(expert_parallel_size, num_experts_per_tok):
+    """Rows that the ranks of an expert tensor group gather per token: one per expert once tokens are dispatched, or the
+    token itself where every rank has a part of all experts.
+    """
+    return where(expert_parallel_size > 1, num_experts_per_tok, 1)
+
+
+@quantity("byte", "Expert tensor parallel tensors per step")
+def expert_tensor_collective_bytes(
+    tokens_per_device,
+    expert_tensor_parallel_size,
+    expert_tensor_copies,
+    hidden_size,
+    activation_bytes,
+    num_moe_layers,
+    num_prediction_layers,
+    forward_collectives_per_tensor_block,
+    expert_passes,
+):
+    """Experts split over ranks gather their tokens and reduce-scatter their results, forward, recomputed and backward.
+
+    Source: MoE Parallel Folding, arXiv 2504.14960, section 3.3
+    """
+    return (
+        tokens_per_device
+        * expert_tensor_parallel_size
+        * expert_tensor_copies
+        * hidden_size
+        * activation_bytes
+        * (num_moe_layers + num_prediction_layers)
+        * forward_collectives_per_tensor_block
+        * expert_passes
+    )
+
+
+@quantity("byte", "Expert tensor parallel, scale-out")
+def expert_tensor_scale_out_bytes(expert_tensor_collective_bytes, expert_tensor_scale_out_share):
+    """Through the NIC, where an expert tensor group spans nodes."""
+    return expert_tensor_collective_bytes * expert_tensor_scale_out_share
+
+
+@quantity("byte", "Expert tensor parallel, scale-up")
+def expert_tensor_scale_up_bytes(expert_tensor_collective_bytes, expert_tensor_scale_up_share):
+    """Over the scale-up network."""
+    return expert_tensor_collective_bytes * expert_tensor_scale_up_share
+
+
+@quantity("byte", "Expert tensor parallel, between pods")
+def expert_tensor_pod_bytes(expert_tensor_collective_bytes, expert_tensor_pod_share):
+    """Where an expert tensor group spans pods."""
+    return expert_tensor_collective_bytes * expert_tensor_pod_share
+
+
+analysis.section("Traffic: context parallel")
+
+
+@quantity("1", "Layers that exchange keys and values", number_format="0.##")
+def context_exchange_layers(attended_keys_causal, sequence_length, keys_per_token):
+    """Layers whose attention reaches the whole sequence; one with a window counts with the part that it reaches."""
+    return 2 * attended_keys_causal / (sequence_length * keys_per_token)
+
+
+@quantity("1", "Width of keys and values", number_format="#,##0")
+def context_exchange_width(
+    exchanges_heads,
+    num_attention_heads,
+    query_head_dim,
+    value_head_dim,
+    key_value_width,
+    tensor_parallel_size,
+    latent_attention,
+    kv_lora_rank,
+    qk_rope_head_dim,
+    key_value_ranks,
+):
+    """Elements per token that a context rank exchanges: keys and values of its heads, with MLA the latent that they
+    come from; queries and outputs too where heads are exchanged.
+    """
+    return where(
+        exchanges_heads == 1,
+        (num_attention_heads * (query_head_dim + value_head_dim) + key_value_width) / tensor_parallel_size,
+        where(latent_attention == 1, kv_lora_rank + qk_rope_head_dim, key_value_width / key_value_ranks),
+    )
+
+
+@quantity("byte", "Context parallel tensors per step")
+def context_collective_bytes(
+    step_tokens,
+    data_parallel_size,
+    exchanges_heads,
+    context_parallel_size,
+    context_exchange_width,
+    activation_bytes,
+    context_exchange_layers,
+    pipeline_parallel_size,
+    context_forward_passes,
+    repeats_layer,
+    context_backward_passes,
+):
+    """Full tensors of all exchanges: every rank needs the keys and values of the whole sequence, or of its own part all
+    heads.
+    """
+    return (
+        step_tokens
+        / data_parallel_size
+        / where(exchanges_heads == 1, context_parallel_size, 1)
+        * context_exchange_width
+        * activation_bytes
+        * context_exchange_layers
+        / pipeline_parallel_size
+        * (context_forward_passes * (1 + repeats_layer) + context_backward_passes)
+    )
+
+
+@quantity("byte", "Context parallel, scale-out")
+def context_scale_out_bytes(context_collective_bytes, context_scale_out_share):
+    """Through the NIC, where a context parallel group spans nodes."""
+    return context_collective_bytes * context_scale_out_share
+
+
+@quantity("byte", "Context parallel, scale-up")
+def context_scale_up_bytes(context_collective_bytes, context_scale_up_share):
+    """Over the scale-up network."""
+    return context_collective_bytes * context_scale_up_share
+
+
+@quantity("byte", "Context parallel, between pods")
+def context_pod_bytes(context_collective_bytes, context_pod_share):
+    """Where a context parallel group spans pods."""
+    return context_collective_bytes * context_pod_share
+
+
+analysis.section("Traffic: pipeline parallel")
+
+
+@quantity("1", "Messages per micro-batch and device")
+def pipeline_messages(pipeline_parallel_size, virtual_stages):
+    """Activations on and gradients back, once per chunk: an inner device sends both, of two devices one sends less."""
+    return where(
+        pipeline_parallel_size > 2,
+        2 * virtual_stages,
+        where(pipeline_parallel_size > 1, 2 * virtual_stages - 1, 0),
+    )
+
+
 @quantity("byte", "Pipeline messages")
-def pipeline_bytes(pipeline_parallel_size, tokens_per_rank, hidden_size, activation_bytes):
-    """An inner stage sends activations on and gradients back for every token; with two stages, one of both."""
-    return least(2, pipeline_parallel_size - 1) * tokens_per_rank * hidden_size * activation_bytes
+def pipeline_bytes(pipeline_messages, tokens_per_rank, hidden_size, activation_bytes):
+    """What a device of the pipeline sends per step; each tensor rank sends its part."""
+    return pipeline_messages * tokens_per_rank * hidden_size * activation_bytes
 
 
 @quantity("byte", "Pipeline, scale-out")
@@ -419,16 +749,53 @@ analysis.section("Traffic")
 
 @quantity("byte", "Scale-out traffic")
 def scale_out_bytes(
-    data_parallel_scale_out_bytes, expert_scale_out_bytes, tensor_scale_out_bytes, pipeline_scale_out_bytes
+    data_parallel_scale_out_bytes,
+    expert_scale_out_bytes,
+    tensor_scale_out_bytes,
+    expert_tensor_scale_out_bytes,
+    context_scale_out_bytes,
+    pipeline_scale_out_bytes,
 ):
-    """All bytes that pass a device's NIC per step, in one direction."""
-    return data_parallel_scale_out_bytes + expert_scale_out_bytes + tensor_scale_out_bytes + pipeline_scale_out_bytes
+    """All bytes that pass a device's NICs per step, in one direction."""
+    return (
+        data_parallel_scale_out_bytes
+        + expert_scale_out_bytes
+        + tensor_scale_out_bytes
+        + expert_tensor_scale_out_bytes
+        + context_scale_out_bytes
+        + pipeline_scale_out_bytes
+    )
 
 
 @quantity("byte", "Scale-up traffic")
-def scale_up_bytes(data_parallel_scale_up_bytes, expert_scale_up_bytes, tensor_scale_up_bytes, pipeline_scale_up_bytes):
+def scale_up_bytes(
+    data_parallel_scale_up_bytes,
+    expert_scale_up_bytes,
+    tensor_scale_up_bytes,
+    expert_tensor_scale_up_bytes,
+    context_scale_up_bytes,
+    pipeline_scale_up_bytes,
+):
     """All bytes that pass a device's scale-up port per step, in one direction."""
-    return data_parallel_scale_up_bytes + expert_scale_up_bytes + tensor_scale_up_bytes + pipeline_scale_up_bytes
+    return (
+        data_parallel_scale_up_bytes
+        + expert_scale_up_bytes
+        + tensor_scale_up_bytes
+        + expert_tensor_scale_up_bytes
+        + context_scale_up_bytes
+        + pipeline_scale_up_bytes
+    )
+
+
+@quantity("byte", "Traffic between pods")
+def pod_bytes(data_parallel_pod_bytes, expert_pod_bytes, tensor_pod_bytes, expert_tensor_pod_bytes, context_pod_bytes):
+    """A device's part of all bytes that cross pods per step, in one direction. Pipeline messages are left out: only the
+    devices at the border send them.
+    """
+    return data_parallel_pod_bytes + expert_pod_bytes + tensor_pod_bytes + expert_tensor_pod_bytes + context_pod_bytes
+
+
+analysis.section("Traffic: HBM")
 
 
 @quantity("byte", "HBM: weights")
@@ -459,11 +826,10 @@ def gradient_hbm_bytes(
     gradient_accesses_per_microbatch,
     gradient_bytes,
 ):
-    """Gradients are accumulated with every micro-batch."""
+    """Every micro-batch adds to the gradients: they are read and written, but for the first, which only writes."""
     return (
         (rank_dense_parameters + rank_expert_parameters)
-        * microbatches_per_copy
-        * gradient_accesses_per_microbatch
+        * most(1, microbatches_per_copy * gradient_accesses_per_microbatch - 1)
         * gradient_bytes
     )
 

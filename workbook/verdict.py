@@ -15,26 +15,30 @@ def communication_compute_ratio(network_time, pipeline_time):
 
 
 @quantity("1", "Model FLOPs utilization (MFU)", number_format=PERCENT)
-def model_flops_utilization(step_flops, world_size, bf16_peak, step_time_lower_bound):
-    """Model FLOPs of the step (causal, no recomputation) over what the BF16 datasheet peak would do in the step time.
+def model_flops_utilization(counted_step_flops, world_size, utilization_peak, step_time_lower_bound):
+    """FLOPs of the step as the convention counts them (by default causal, no recomputation) over what its peak (by
+    default of BF16) would do in the step time.
 
     Source: Chowdhery et al. 2022, arXiv 2204.02311, appendix B; DeepSeek's own figures, arXiv 2505.09343, Table 4
     """
-    return step_flops / (world_size * bf16_peak * step_time_lower_bound)
+    return counted_step_flops / (world_size * utilization_peak * step_time_lower_bound)
 
 
-@quantity("1", "MFU, full square", number_format=PERCENT)
-def model_flops_utilization_full_square(
-    step_tokens, training_flops_per_token_full_square, world_size, bf16_peak, step_time_lower_bound
+@quantity("1", "Hardware FLOPs utilization (HFU)", number_format=PERCENT)
+def hardware_flops_utilization(
+    step_tokens, hardware_flops_per_token, world_size, utilization_peak, step_time_lower_bound
 ):
-    """The same with masked attention entries counted (non-causal)."""
-    return step_tokens * training_flops_per_token_full_square / (world_size * bf16_peak * step_time_lower_bound)
+    """The same with recomputation counted: how busy the tensor cores are, rather than how much of it is of use.
+
+    Source: Korthikanti et al. 2022, arXiv 2205.05198, section 6; Chowdhery et al. 2022, arXiv 2204.02311, section 4.1
+    """
+    return step_tokens * hardware_flops_per_token / (world_size * utilization_peak * step_time_lower_bound)
 
 
 @quantity("FLOP/s", "Model FLOP/s per device")
-def model_flops_per_second(step_flops, world_size, step_time_lower_bound):
-    """Model FLOPs (causal) per device and second."""
-    return step_flops / world_size / step_time_lower_bound
+def model_flops_per_second(counted_step_flops, world_size, step_time_lower_bound):
+    """Counted FLOPs per device and second."""
+    return counted_step_flops / world_size / step_time_lower_bound
 
 
 @quantity("token/s/device", "Tokens per second and device", number_format="#,##0")
@@ -77,6 +81,12 @@ def break_even_scale_out_bandwidth(scale_out_bytes, pipeline_time):
     return scale_out_bytes / pipeline_time
 
 
+@quantity("byte/s", "Break-even scale-up bandwidth")
+def break_even_scale_up_bandwidth(scale_up_bytes, pipeline_time):
+    """Scale-up bandwidth per device at which its traffic takes exactly as long as compute and bubble."""
+    return scale_up_bytes / pipeline_time
+
+
 @quantity("byte", "Scale-out bytes hidden by compute")
 def hidden_scale_out_bytes(pipeline_time, scale_out_ceiling):
     """Bytes that the NIC moves while the device computes one step."""
@@ -112,6 +122,12 @@ def break_even_tokens_per_device(spare_scale_out_bytes, tokens_per_device, data_
 def tokens_at_break_even(break_even_tokens_per_device, tokens_per_device):
     """How many times as many tokens a device has at break-even; 0 for none."""
     return break_even_tokens_per_device / tokens_per_device
+
+
+@quantity("1", "Break-even batch", number_format=NONE_IF_ZERO)
+def break_even_global_batch_size(global_batch_size, tokens_at_break_even):
+    """Sequences per step at which a device has its break-even tokens; none (0) where there are none."""
+    return global_batch_size * tokens_at_break_even
 
 
 @quantity("s", "HBM at break-even tokens")
@@ -154,39 +170,29 @@ def bound_at_break_even_tokens(
 
 
 @quantity("byte", "Dense weights and gradients, on very many nodes")
-def persistent_dense_bytes(dense_collective_bytes, enters_node_once, node_ranks, tensor_parallel_size):
+def persistent_dense_bytes(dense_collective_bytes, enters_node_once, shard_ranks_per_node):
     """What the NIC would bring in of the dense state's tensors if nothing came from the own node: they reach every
     node whole, however many nodes there are.
     """
-    return dense_collective_bytes / where(enters_node_once == 1, most(1, node_ranks / tensor_parallel_size), 1)
+    return dense_collective_bytes / where(enters_node_once == 1, shard_ranks_per_node, 1)
 
 
 @quantity("byte", "Expert weights and gradients, on very many nodes")
-def persistent_expert_bytes(
-    expert_collective_bytes, enters_node_once, node_ranks, expert_parallel_size, expert_tensor_parallel_size
-):
+def persistent_expert_bytes(expert_collective_bytes, enters_node_once, expert_shard_ranks_per_node):
     """The same of the expert state's tensors."""
-    return expert_collective_bytes / where(
-        enters_node_once == 1, most(1, node_ranks / (expert_parallel_size * expert_tensor_parallel_size)), 1
-    )
+    return expert_collective_bytes / where(enters_node_once == 1, expert_shard_ranks_per_node, 1)
 
 
 @quantity("byte", "Dense weights and gradients from the own node")
-def local_dense_bytes(persistent_dense_bytes, node_ranks, tensor_parallel_size, shard_size):
+def local_dense_bytes(persistent_dense_bytes, shard_ranks_per_node, shard_size):
     """The part that the own node spares the NIC, a full node of the shard group: half of it on twice the nodes."""
-    return persistent_dense_bytes * most(1, node_ranks / tensor_parallel_size) / shard_size
+    return persistent_dense_bytes * shard_ranks_per_node / shard_size
 
 
 @quantity("byte", "Expert weights and gradients from the own node")
-def local_expert_bytes(
-    persistent_expert_bytes, node_ranks, expert_parallel_size, expert_tensor_parallel_size, expert_shard_size
-):
+def local_expert_bytes(persistent_expert_bytes, expert_shard_ranks_per_node, expert_shard_size):
     """The same of the expert state's tensors."""
-    return (
-        persistent_expert_bytes
-        * most(1, node_ranks / (expert_parallel_size * expert_tensor_parallel_size))
-        / expert_shard_size
-    )
+    return persistent_expert_bytes * expert_shard_ranks_per_node / expert_shard_size
 
 
 @quantity("byte", "Hidden bytes left for weights and gradients, per node", number_format=SIGNED_BYTES)
@@ -194,6 +200,8 @@ def spare_persistent_bytes(
     hidden_scale_out_bytes,
     expert_scale_out_bytes,
     tensor_scale_out_bytes,
+    expert_tensor_scale_out_bytes,
+    context_scale_out_bytes,
     pipeline_bytes,
     dense_replica_bytes,
     replica_scale_out_share,
@@ -207,6 +215,8 @@ def spare_persistent_bytes(
         hidden_scale_out_bytes
         - expert_scale_out_bytes
         - tensor_scale_out_bytes
+        - expert_tensor_scale_out_bytes
+        - context_scale_out_bytes
         - pipeline_bytes
         - dense_replica_bytes * replica_scale_out_share
         - expert_replica_bytes * expert_replica_scale_out_share
@@ -234,19 +244,9 @@ def nodes_over_break_even(
 
 
 @quantity("1", "Nodes of the smaller shard group", number_format="0.###")
-def shard_group_nodes(
-    shard_size,
-    node_ranks,
-    tensor_parallel_size,
-    expert_shard_size,
-    expert_parallel_size,
-    expert_tensor_parallel_size,
-):
+def shard_group_nodes(shard_size, shard_ranks_per_node, expert_shard_size, expert_shard_ranks_per_node):
     """Below 1 where replicas share a node."""
-    return least(
-        shard_size / most(1, node_ranks / tensor_parallel_size),
-        expert_shard_size / most(1, node_ranks / (expert_parallel_size * expert_tensor_parallel_size)),
-    )
+    return least(shard_size / shard_ranks_per_node, expert_shard_size / expert_shard_ranks_per_node)
 
 
 @quantity("1", "Shard groups at break-even", number_format="0.###")

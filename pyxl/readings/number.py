@@ -1,8 +1,7 @@
 """Reading as a number: what plain Python values give.
 
 The engine calls a quantity's function directly; these rules serve the operations that Python's own
-operators do not, and the evaluation of traced expressions with a value for each symbol. A value may
-also be a numpy array, of a sweep: `apply` then takes the rules of that reading.
+operators do not, and the evaluation of traced expressions with a value for each symbol.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyxl.operations import Apply, Expression, Literal, Operation, Symbol, apply, complete
+from pyxl.operations import Apply, Expression, Literal, Operation, Symbol, complete
 
 OK = "OK"
 
@@ -90,14 +89,13 @@ def evaluate(expression: Expression, value_of: Callable[[str], Any]) -> Any:
     if isinstance(expression, Symbol):
         return value_of(expression.key)
     assert isinstance(expression, Apply)
-    if expression.operation is Operation.WHERE:
-        condition = evaluate(expression.operands[0], value_of)
-        if isinstance(condition, bool):  # like a cell, leave the other branch alone: it may have no value
-            return evaluate(expression.operands[1 if condition else 2], value_of)
+    if expression.operation is Operation.WHERE:  # like a cell, leave the other branch alone: it may have no value
+        condition, yes, no = expression.operands
+        return evaluate(yes if evaluate(condition, value_of) else no, value_of)
     if expression.operation is Operation.REQUIRE:
         condition, message = expression.operands
         try:
-            return apply(Operation.REQUIRE, evaluate(condition, value_of), evaluate(message, value_of))
+            return OK if evaluate(condition, value_of) else evaluate(message, value_of)
         except (ArithmeticError, LookupError, TypeError, ValueError):  # what cannot be computed does not hold
             return evaluate(message, value_of)
-    return apply(expression.operation, *(evaluate(operand, value_of) for operand in expression.operands))
+    return RULES[expression.operation](*[evaluate(operand, value_of) for operand in expression.operands])

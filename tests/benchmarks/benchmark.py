@@ -1,9 +1,10 @@
-"""Measures what a user waits for: whole processes, start to end, and their peak memory.
+"""Measures what a user waits for: whole processes, start to end, and their peak memory; and sweeps.
 
     python tests/benchmarks/benchmark.py [RUNS]
 
-Prints Markdown tables: medians of RUNS runs (default 5), and how building grows with the number of
-strategies. Nothing is compared with a limit: machines differ, the ratios in the tables less so.
+Prints Markdown tables: medians of RUNS runs (default 5), how building grows with the number of strategies, and
+how many strategies one core sweeps in a second. Nothing is compared with a limit: machines differ, the ratios in
+the tables less so.
 """
 
 from __future__ import annotations
@@ -19,8 +20,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import numpy as np
+
+from workbook import study
+from workbook.analysis import analysis
+from workbook.sweep import HEADLINES, sweep
+
 SOLBOOK = (sys.executable, "-m", "workbook.cli")
 STRATEGY_COUNTS = (10, 100, 1000)
+SWEEP_COUNTS = (1_000, 10_000, 100_000, 1_000_000)
 
 
 class Measured(NamedTuple):
@@ -105,6 +113,36 @@ def growth(folder: Path, runs: int) -> str:
     return table((*head, "File, MB"), rows)
 
 
+def sweeps(runs: int) -> str:
+    """Headline quantities of random strategies, valid or not, and one strategy after the other for comparison."""
+    loaded = study.load()
+    dice = np.random.default_rng(20260213)
+    pools = {
+        "tensor_parallel_size": [1, 2, 4, 8],
+        "pipeline_parallel_size": [1, 2, 4, 8, 16],
+        "expert_parallel_size": [1, 2, 4, 8, 16, 32, 64],
+        "micro_batch_size": [1, 2, 4, 8],
+        "zero_stage": loaded.columns["ZeRO.name"],
+        "pipeline_schedule": loaded.columns["Schedules.name"],
+        "recomputation": loaded.columns["Recomputation.name"],
+    }
+    rows = []
+    for count in (1, *SWEEP_COUNTS):
+        inputs = {name: dice.choice(pool, count) for name, pool in pools.items()}
+        single = {name: array[0].item() for name, array in inputs.items()}
+        seconds = []
+        for _ in range(runs):
+            started = time.process_time()  # of one core, as nothing runs in parallel
+            if count == 1:
+                analysis.compute(single, loaded.columns, HEADLINES)
+            else:
+                sweep(loaded, inputs)
+            seconds.append(time.process_time() - started)
+        median = statistics.median(seconds)
+        rows.append([f"{count:,}", f"{median:.4f}", f"{count / median:,.0f}"])
+    return table(["Strategies at once", "Seconds of one core", "Strategies per second"], rows)
+
+
 def main() -> None:
     """Measure and print."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
@@ -113,7 +151,9 @@ def main() -> None:
         print(f"Medians of {runs} runs, Python {sys.version.split()[0]}, {os.cpu_count()} cores.\n")
         print(commands(folder, runs), flush=True)
         print()
-        print(growth(folder, runs))
+        print(growth(folder, runs), flush=True)
+        print()
+        print(sweeps(runs))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""A model refuses definitions that cannot stand, and computes the others for one or many configurations."""
+"""A model refuses definitions that cannot stand, and computes the others."""
 
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from pyxl.operations import failures, least, most, require, total, where
@@ -149,23 +148,10 @@ def test_a_failure_stays_where_it_is(model: Model) -> None:
     assert values["compute_time"] == 8.0
 
 
-def test_a_sweep_gives_what_each_configuration_gives_alone(model: Model) -> None:
-    configurations = [
-        {"chip": chip, "size": size, "bandwidth": bandwidth}
-        for chip in ("H800", "h200")
-        for size in (-1.0, 1.0, 2.0, 100.0)
-        for bandwidth in (0.5, 64.0)
-    ]
-    alone = [model.compute(configuration, COLUMNS) for configuration in configurations]
-    swept = model.compute({name: np.array([c[name] for c in configurations]) for name in configurations[0]}, COLUMNS)
-    for name in alone[0]:
-        found = np.broadcast_to(swept[name], len(configurations)).tolist()
-        assert found == [values[name] for values in alone], name
-
-
-def test_a_sweep_names_what_is_not_in_the_table(model: Model) -> None:
-    peak = model.compute({"chip": np.array(["H800", "H20"])}, COLUMNS)["peak"]
-    assert peak == Failure("#N/A", "peak: 'H20' is not in the table; it has H800, H200")
+def test_only_what_is_wanted_is_computed(model: Model) -> None:
+    values = model.compute({"size": 3.0}, COLUMNS, ["work"])
+    assert values == {"size": 3.0, "flops_per_multiply_add": 2.0, "work": 18.0}
+    assert model.compute({"peak": 1.0}, COLUMNS, ["peak"]) == {"peak": 1.0}
 
 
 def define(model: Model, name: str, function: Callable[..., Any], note: str = "A note.") -> None:

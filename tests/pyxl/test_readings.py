@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pyxl.operations import (
+    Apply,
     Expression,
     Literal,
     MissingRule,
@@ -113,6 +114,12 @@ def test_a_definition_is_traced_as_python_computes_it(function: Any) -> None:
         assert number.evaluate(function(X, Y), {"x": x, "y": y}.__getitem__) == function(x, y)
 
 
+def _swept(expression: Expression, values: dict[str, Any]) -> Any:
+    if isinstance(expression, Apply):
+        return sweep.RULES[expression.operation](*(_swept(operand, values) for operand in expression.operands))
+    return values[expression.key] if isinstance(expression, Symbol) else expression.value
+
+
 @pytest.mark.parametrize("operation", Operation)
 def test_sweep_agrees_with_number(operation: Operation) -> None:
     """The values of three configurations, the last with both comparisons the other way, come out as one by one."""
@@ -123,14 +130,14 @@ def test_sweep_agrees_with_number(operation: Operation) -> None:
     ]
     swept = VALUES | {
         "x": np.array([c["x"] for c in configurations]),
-        "name": np.array([c["name"] for c in configurations]),
+        "name": sweep.Texts.of([c["name"] for c in configurations]),
         "results": tuple(
-            np.array(entry) if None not in entry else None
+            sweep.Texts.of(entry) if None not in entry else None
             for entry in zip(*(c["results"] for c in configurations), strict=True)
         ),
     }
     expression, *_ = CASES[operation]
-    found = number.evaluate(expression, swept.__getitem__)
+    found = _swept(expression, swept)
     expected = [number.evaluate(expression, configuration.__getitem__) for configuration in configurations]
     assert np.broadcast_to(found, len(expected)).tolist() == expected
 

@@ -31,7 +31,7 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "check_devices": (
         {"tensor_parallel_size": 8, "pipeline_parallel_size": 2, "devices": 24, "global_batch_size": 15},
-        "tensor_parallel_size x pipeline_parallel_size must divide devices",
+        "tensor_parallel_size x context_parallel_size x pipeline_parallel_size must divide devices",
     ),
     "check_expert_devices": (
         {"expert_parallel_size": 64, "devices": 96},
@@ -39,8 +39,8 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "check_experts": ({"expert_parallel_size": 512}, "expert_parallel_size must divide the model's n_routed_experts"),
     "check_expert_tensor": (
-        {"tensor_parallel_size": 8, "expert_tensor_parallel_size": 4},
-        "expert_tensor_parallel_size must be 1, or equal tensor_parallel_size",
+        {**DENSE, "expert_tensor_parallel_size": 4},
+        "expert_tensor_parallel_size must divide the width of an expert, and be 1 for a dense model",
     ),
     "check_replicas": (EP64 | {"data_parallel_replicas": 4}, "data_parallel_replicas must divide"),
     "check_microbatches": ({"micro_batch_size": 7}, "must divide global_batch_size"),
@@ -48,7 +48,25 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
         {"tensor_parallel_size": 16, "scale_up_domain": 12},
         "tensor_parallel_size must divide the scale-up domain or be a multiple of it",
     ),
-    "check_stages": ({"pipeline_parallel_size": 32}, "leaves the last stage without a layer: choose fewer stages"),
+    "check_stages": ({"pipeline_parallel_size": 32, "stage_layout": "in order"}, "there are too few layers"),
+    "check_sequence_parallelism": (
+        {"tensor_parallel_size": 8, "expert_parallel_size": 8, "sequence_parallelism": "off"},
+        "need sequence_parallelism = on",
+    ),
+    "check_context": (
+        {"context_parallel_size": 3, "devices": 6144, "scale_up_domain": 3},
+        "context_parallel_size must divide sequence_length",
+    ),
+    "check_dense_layers": (
+        {"pipeline_parallel_size": 2, "virtual_stages": 16, "pipeline_schedule": "interleaved 1F1B"},
+        "dense layers reach into the second round of virtual stages",
+    ),
+    "check_layout": (
+        {"stage_layout": "in order", "pipeline_schedule": "DualPipeV", "virtual_stages": 2},
+        "stage_layout 'in order' needs a schedule with one stage per device",
+    ),
+    "check_virtual_stages": ({"virtual_stages": 2}, "virtual_stages does not fit pipeline_schedule"),
+    "check_network": ({"oversubscription": 0.5}, "oversubscription at least 1"),
     "check_schedule": (
         {"pipeline_parallel_size": 3, "devices": 2040, "global_batch_size": 6800, "pipeline_schedule": "DualPipe"},
         "pipeline_parallel_size must be even for this pipeline_schedule",
@@ -62,6 +80,11 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
     "check_hbm": ({"hbm_measured": 0}, "HBM bandwidth is unknown: set ceilings=datasheet, or fill in hbm_measured"),
     "check_scale_up": ({"scale_up_measured": 0}, "scale-up bandwidth is unknown"),
     "check_scale_out": ({"scale_out_measured": 0}, "scale-out bandwidth is unknown"),
+    "check_convention": (
+        {"flop_convention": "no such convention"},
+        "flop_convention is no row of its table in Choices, or the hardware lacks the peak",
+    ),
+    "check_measured": ({"measured_step_time": -1}, "measured_step_time must be above 0, or 0 for none"),
     "check_key_value_heads": (
         {**DENSE, "num_key_value_heads": 6, "tensor_parallel_size": 4},
         "tensor_parallel_size must divide the model's num_key_value_heads, or be a multiple of it",

@@ -264,7 +264,7 @@ def test_help(command: str, run: Run) -> None:
         ("scale_out_measured=9**9**9 byte/s", "write a number in byte/s"),
         ("training_tokens=5 GB", "training_tokens is '5 GB': write a number in token"),
         ("scale_out_measured=50 Gbyte", "write a number in byte/s"),
-        ("model=B200", "model is 'B200': there are: deepseek-v3"),
+        ("model=B200", "model is 'B200': there are: bloom-176b"),
         ("hardware=H800", "did you mean 'H800 SXM5 80GB'?"),
         ("precision=FP9", "precision is 'FP9': "),
         ("zero_stage=3", "zero_stage is 3: write a name in quotes"),
@@ -274,7 +274,7 @@ def test_help(command: str, run: Run) -> None:
         ("pipeline_parallel_size=3", "must divide devices"),
         ("devices=2047", "must divide"),
         ("micro_batch_size=7", "must divide global_batch_size"),
-        ("pipeline_parallel_size=64", "leaves the last stage without a layer"),
+        ("pipeline_parallel_size=64", "there are too few layers"),
     ],
 )
 def test_settings(setting: str, problem: str, refused: Callable[..., str]) -> None:
@@ -524,8 +524,8 @@ def test_a_constant_is_set_for_all_strategies_or_not_at_all(
     run: Run, refused: Callable[..., str], tmp_path: Path
 ) -> None:
     path = tmp_path / "study.toml"
-    path.write_text('title = "T"\n[common]\nlogit_bytes = 2\n[strategies."A one"]\nmicro_batch_size = 7.5\n')
+    path.write_text('title = "T"\n[common]\nseconds_per_hour = 2\n[strategies."A one"]\nmicro_batch_size = 7.5\n')
     assert run("build", path, "-o", "a.xlsx")[0] == 0
     assert run("verify", "a.xlsx", "--with", "formualizer")[0] == 0
-    path.write_text('title = "T"\n[strategies."A one"]\nmicro_batch_size = 7.5\nlogit_bytes = 2\n')
-    assert "'logit_bytes' is a constant of all strategies: set it in [common]" in refused("compute", path)
+    path.write_text('title = "T"\n[strategies."A one"]\nmicro_batch_size = 7.5\nseconds_per_hour = 2\n')
+    assert "'seconds_per_hour' is a constant of all strategies: set it in [common]" in refused("compute", path)

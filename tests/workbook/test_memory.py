@@ -25,9 +25,9 @@ def test_a_four_layer_stage_to_the_parameter() -> None:
     assert 4 * ours["replicated_attention_parameters"] == replicated
     assert 4 * ours["rank_attention_parameters"] == split + replicated
     assert 4 * ours["rank_vector_parameters"] == norms
-    assert ours["middle_stage_dense_parameters"] == split + replicated + norms
-    assert ours["middle_stage_expert_parameters"] == experts + routers
-    assert ours["middle_stage_dense_parameters"] + ours["middle_stage_expert_parameters"] == 6_250_364_928
+    assert ours["middle_device_dense_parameters"] == split + replicated + norms
+    assert ours["middle_device_expert_parameters"] == experts + routers
+    assert ours["middle_device_dense_parameters"] + ours["middle_device_expert_parameters"] == 6_250_364_928
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_a_four_layer_stage_to_the_parameter() -> None:
 def test_a_four_layer_stage_to_the_byte(strategy: str, weights: int, gradients: int, optimizer: int) -> None:
     """Zhang and Su 2025, arXiv 2502.07846, Table 8: it prints 81.54, 40.46, 19.92 and 9.66 GiB."""
     ours = ZHANG_SU.values[strategy]
-    assert ours["middle_stage_weight_memory"] == weights
-    assert ours["middle_stage_gradient_memory"] == gradients
-    assert ours["middle_stage_optimizer_memory"] == optimizer
+    assert ours["middle_device_weight_memory"] == weights
+    assert ours["middle_device_gradient_memory"] == gradients
+    assert ours["middle_device_optimizer_memory"] == optimizer
 
 
 def test_the_degrees_of_the_paper() -> None:
@@ -73,99 +73,68 @@ def test_all_stages_together_are_the_model() -> None:
 def test_a_tied_head_is_a_copy_on_another_stage() -> None:
     """The embedding is needed at both ends of a pipeline (Narayanan et al. 2021, arXiv 2104.04473, section 2.2)."""
     alone, piped = (values(model="llama-3.2-1b", pipeline_parallel_size=size) for size in (1, 2))
-    assert alone["last_stage_head_parameters"] == alone["hidden_size"]
-    assert piped["last_stage_head_parameters"] == alone["embedding_parameters"] + alone["hidden_size"]
+    assert alone["rank_head_parameters"] == alone["hidden_size"]
+    assert piped["rank_head_parameters"] == alone["embedding_parameters"] + alone["hidden_size"]
 
 
 def test_prediction_layers_stand_on_the_last_stage() -> None:
     """DeepSeek-V3 report, arXiv 2412.19437, section 3.2.3: the deepest layers, head and MTP module together."""
     off, on = (values(**DEEPSEEK, multi_token_prediction=switch) for switch in ("off", "on"))
-    more = on["last_stage_dense_parameters"] - off["last_stage_dense_parameters"]
+    more = on["last_device_dense_parameters"] - off["last_device_dense_parameters"]
     assert more == off["rank_moe_layer_parameters"] + 2 * 7168**2 + 3 * 7168
-    assert on["last_stage_moe_layers"] - off["last_stage_moe_layers"] == 1
+    assert on["last_device_moe_layers"] - off["last_device_moe_layers"] == 1
     assert on["logits_memory"] == 2 * off["logits_memory"]
-    assert on["middle_stage_memory"] == off["middle_stage_memory"]
-    assert on["first_stage_memory"] == off["first_stage_memory"]
+    assert on["middle_device_memory"] == off["middle_device_memory"]
+    assert on["first_device_memory"] == off["first_device_memory"]
 
 
 POLICIES = ("none, unfused attention", "none", "selective (DeepSeek-V3)", "full")
 
 
-@pytest.mark.parametrize("model", ["deepseek-v3", "llama-3-70b", "mixtral-8x7b", "gpt-oss-120b"])
-def test_more_recomputation_keeps_less(model: str) -> None:
-    kept = [values(model=model, recomputation=policy)["moe_layer_kept_bytes"] for policy in POLICIES]
-    assert kept == sorted(kept, reverse=True)
-    assert len(set(kept)) == len(POLICIES)
-
-
-def test_repeating_attention_saves_only_what_unfused_attention_keeps() -> None:
-    """Korthikanti et al. 2022, arXiv 2205.05198, section 5: the selective policy drops the 5as/h term alone."""
-    selective, none = (values(recomputation=policy) for policy in ("selective (attention)", "none"))
-    assert selective["moe_layer_kept_bytes"] == none["moe_layer_kept_bytes"]
-
-
-def test_probabilities_of_unfused_attention() -> None:
-    """Korthikanti et al. 2022, arXiv 2205.05198, equation 1: 5 a s^2 b per layer, divided by the tensor ranks."""
-    for tensor_parallel_size in (1, 8):
-        unfused, fused = (
-            values(model="gpt-3-175b", recomputation=policy, micro_batch_size=2, sequence_length=2048,
-                   tensor_parallel_size=tensor_parallel_size)
-            for policy in POLICIES[:2]
-        )  # fmt: skip
-        extra = unfused["dense_layer_kept_bytes"] - fused["dense_layer_kept_bytes"]
-        assert extra * fused["rank_microbatch_tokens"] == 5 * 96 * 2048**2 * 2 / tensor_parallel_size
-        assert fused["attention_kept_probability_bytes"] == 0
-
-
-def test_full_recomputation_keeps_layer_inputs_and_logits() -> None:
-    """Korthikanti et al. 2022, arXiv 2205.05198, section 5: 2 s b h per layer; FP32 logits on top."""
-    ours = values(recomputation="full", precision="BF16")
-    tokens = 4096
-    assert ours["dense_layer_kept_bytes"] == ours["moe_layer_kept_bytes"] == 2 * 7168
-    assert ours["first_stage_activation_memory"] == 61 * 2 * 7168 * tokens
-    assert ours["last_stage_activation_memory"] == 129_280 * 4 * tokens
-
-
-def test_without_latents_deepseeks_policy_keeps_queries_keys_and_values() -> None:
-    """DeepSeek-V3 report, arXiv 2412.19437, section 3.2.3: only MLA's up-projections are repeated."""
-    ours = values(model="llama-3-70b", recomputation="selective (DeepSeek-V3)", precision="BF16")
-    width = 64 * 128 + 2 * 8 * 128
-    assert ours["recomputed_low_precision_flops_per_token"] == 0
-    assert ours["attention_kept_bytes"] == 2 * (width + 64 * 128 + 8192)
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 def test_activations_are_linear_in_the_micro_batch(policy: str) -> None:
     one, four = (values(**DEEPSEEK, recomputation=policy, micro_batch_size=size) for size in (1, 4))
-    for stage in ("first", "middle", "last"):
-        assert four[f"{stage}_stage_activation_memory"] == 4 * one[f"{stage}_stage_activation_memory"]
-    assert four["middle_stage_weight_memory"] == one["middle_stage_weight_memory"]
+    for device in ("first", "middle", "last"):
+        assert four[f"{device}_device_activation_memory"] == 4 * one[f"{device}_device_activation_memory"]
+    assert four["middle_device_weight_memory"] == one["middle_device_weight_memory"]
 
 
 @pytest.mark.parametrize(
-    ("schedule", "first", "second", "last"),
-    [("GPipe", 120, 120, 120), ("1F1B", 16, 15, 1), ("ZB1P", 16, 16, 16), ("DualPipe", 8.5, 8.5, 8.5)],
+    ("schedule", "virtual", "first", "second", "last"),
+    [
+        ("GPipe", 1, 120, 120, 120),
+        ("1F1B", 1, 16, 15, 1),
+        ("interleaved 1F1B", 2, 16 + 15 / 2, 14 + 15 / 2, 1 + 15 / 2),
+        ("ZB1P", 1, 16, 16, 16),
+        ("ZB-V", 2, 16, 16, 16),
+        ("DualPipe", 1, 17 / 2, 17 / 2, 17 / 2),
+        ("DualPipeV", 2, 33 / 2, 33 / 2, 33 / 2),
+    ],
 )
-def test_micro_batches_in_flight(schedule: str, first: float, second: float, last: float) -> None:
-    """DeepSeek-V3 report, arXiv 2412.19437, Table 2: PP, and PP + 1 over DualPipe's two stages; GPipe keeps all
-    (Narayanan et al. 2021, arXiv 2104.04473, section 2.2)."""
-    ours = values(**DEEPSEEK, pipeline_schedule=schedule)
+def test_micro_batches_in_flight(schedule: str, virtual: int, first: float, second: float, last: float) -> None:
+    """DeepSeek-V3 report, arXiv 2412.19437, Table 2: PP, and PP + 1 over DualPipe's two stages; DualPipeV has twice as
+    many stages. GPipe keeps all (Narayanan et al. 2021, arXiv 2104.04473, section 2.2). Interleaving keeps
+    1 + (p - 1) / (p v) times as much on the first device (Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.3)."""
+    ours = values(**DEEPSEEK, pipeline_schedule=schedule, virtual_stages=virtual)
     assert ours["num_microbatches"] == 120
-    flights = [ours[f"{stage}_stage_in_flight"] for stage in ("first", "middle", "last")]
-    assert flights == [first, second, last]
-    assert ours["parameter_copies"] * first == (17 if schedule == "DualPipe" else first)
+    assert [ours[f"{device}_device_in_flight"] for device in ("first", "middle", "last")] == [first, second, last]
 
 
 def test_no_more_in_flight_than_there_are() -> None:
     for schedule in ("1F1B", "ZB1P"):
-        assert values(**DEEPSEEK, pipeline_schedule=schedule, global_batch_size=512)["first_stage_in_flight"] == 4
+        assert values(**DEEPSEEK, pipeline_schedule=schedule, global_batch_size=512)["first_device_in_flight"] == 4
 
 
 def test_dualpipe_holds_two_stages() -> None:
     """DeepSeek-V3 report, arXiv 2412.19437, section 3.2.3: shallowest and deepest layers on one device."""
-    ours = values(**DEEPSEEK, pipeline_schedule="DualPipe")
-    assert ours["first_device_memory"] == ours["first_stage_memory"] + ours["last_stage_memory"]
-    assert ours["middle_device_memory"] == 2 * ours["middle_stage_memory"]
+    single, dual = (values(**DEEPSEEK, pipeline_schedule=schedule) for schedule in ("1F1B", "DualPipe"))
+    for state in ("weight", "gradient"):
+        both = single[f"first_device_{state}_memory"] + single[f"last_device_{state}_memory"]
+        assert dual[f"first_device_{state}_memory"] == dual[f"last_device_{state}_memory"] == both
+    assert (
+        dual["first_device_optimizer_memory"]
+        == (single["first_device_optimizer_memory"] + single["last_device_optimizer_memory"]) / 2
+    )
 
 
 @pytest.mark.parametrize("zero", ["DDP", "ZeRO-1", "ZeRO-2", "ZeRO-3"])
@@ -193,9 +162,11 @@ def test_a_gathered_layer_is_whole() -> None:
 
 def test_without_a_pipeline_one_device_holds_both_ends() -> None:
     ours = values()
-    assert ours["last_device_memory"] == ours["first_stage_memory"] + ours["last_stage_memory"]
-    assert ours["device_memory"] == ours["last_device_memory"]
-    assert ours["last_stage_layers"] == 0
+    assert ours["first_device_memory"] == ours["last_device_memory"] == ours["largest_device_memory"]
+    assert ours["device_memory"] == ours["first_device_memory"] + ours["passing_memory"] + 2e9
+    assert ours["first_device_layers"] == ours["last_device_layers"] == 61
+    held = ours["first_device_dense_parameters"] + ours["first_device_expert_parameters"]
+    assert held == ours["total_parameters"] == 671_026_404_352
 
 
 def test_fits_is_need_against_capacity() -> None:
@@ -208,41 +179,61 @@ def test_fits_is_need_against_capacity() -> None:
 
 def _valid_strategies() -> list[dict[str, Any]]:
     found = []
+    schedules = (
+        ("1F1B", 1), ("GPipe", 1), ("ZB1P", 1), ("interleaved 1F1B", 2), ("interleaved 1F1B", 3), ("ZB-V", 2),
+        ("DualPipe", 1), ("DualPipeV", 2),
+    )  # fmt: skip
     for model, ep in (("deepseek-v3", 8), ("kimi-k2", 8), ("gpt-oss-120b", 4), ("llama-3-70b", 1), ("llama-3.2-1b", 1)):
         for pp in (1, 2, 4, 8, 16):
-            for schedule in ("1F1B", "GPipe", "ZB1P", "DualPipe"):
-                for tp, policy, zero in (
-                    (1, "none", "ZeRO-1"),
-                    (8, "full", "ZeRO-3"),
-                    (2, "selective (DeepSeek-V3)", "DDP"),
+            for schedule, virtual in schedules:
+                for tp, policy, zero, layout, fewer in (
+                    (1, "none", "ZeRO-1", "balanced", 2),
+                    (8, "full", "ZeRO-3", "in order", 0),
+                    (2, "selective (DeepSeek-V3)", "DDP", "balanced", 0),
+                    (2, "none", "ZeRO-2", "even", 0),
                 ):
                     ours = values(
                         model=model, expert_parallel_size=ep, pipeline_parallel_size=pp, pipeline_schedule=schedule,
                         tensor_parallel_size=tp, recomputation=policy, zero_stage=zero, precision="BF16",
-                        global_batch_size=4096,
+                        global_batch_size=4096, virtual_stages=virtual, stage_layout=layout,
+                        last_stage_fewer_layers=fewer,
                     )  # fmt: skip
                     if ours["failed_checks"] == 0:
                         found.append(ours)
     return found
 
 
-def test_three_stages_stand_for_all() -> None:
-    """The sheet Stages lists every stage; the analysis looks at the first, one in the middle and the last."""
-    strategies = _valid_strategies()
-    assert len(strategies) > 200
-    for ours in strategies:
-        peak = max(row["memory"] for row in stages.compute_rows(ours))
-        three = [ours["first_stage_memory"], ours["middle_stage_memory"], ours["last_stage_memory"]]
-        expected = max(three) if ours["pipeline_parallel_size"] > 1 else three[0] + three[2]
-        assert peak == pytest.approx(expected, rel=1e-12)
+VALID_STRATEGIES = _valid_strategies()
 
 
-def test_first_and_last_stage_are_rows_of_all_stages() -> None:
-    for ours in _valid_strategies():
-        if ours["pipeline_parallel_size"] > 1:
-            rows = [row for row in stages.compute_rows(ours) if row["exists"]]
-            assert rows[0]["memory"] == pytest.approx(ours["first_stage_memory"], rel=1e-12)
-            assert rows[-1]["memory"] == pytest.approx(ours["last_stage_memory"], rel=1e-12)
+def test_three_devices_stand_for_all() -> None:
+    """The sheet Stages lists every device; the analysis looks at the first, one in the middle and the last."""
+    assert len(VALID_STRATEGIES) > 400
+    for ours in VALID_STRATEGIES:
+        rows = stages.compute_rows(ours)
+        assert max(row["memory"] for row in rows) == pytest.approx(ours["largest_device_memory"], rel=1e-12)
+        if ours["rounds_layers"]:
+            busiest = max(row["compute"] for row in rows)
+            assert busiest == pytest.approx(ours["busiest_device_compute_time"], rel=1e-12)
+
+
+def test_first_and_last_device_are_rows_of_all() -> None:
+    for ours in VALID_STRATEGIES:
+        rows = [row for row in stages.compute_rows(ours) if row["exists"]]
+        assert rows[0]["memory"] == pytest.approx(ours["first_device_memory"], rel=1e-12)
+        assert rows[-1]["memory"] == pytest.approx(ours["last_device_memory"], rel=1e-12)
+
+
+def test_devices_of_a_pipeline_hold_the_model() -> None:
+    """Layers, parameters and compute of all devices are the model's, once per copy."""
+    for ours in VALID_STRATEGIES:
+        rows, copies = stages.compute_rows(ours), ours["parameter_copies"]
+        assert sum(row["layers"] for row in rows) == pytest.approx(copies * ours["num_hidden_layers"], rel=1e-12)
+        assert sum(row["dense_layers"] for row in rows) == pytest.approx(copies * ours["num_dense_layers"], rel=1e-12)
+        held = sum(row["dense_state"] + row["expert_state"] for row in rows) / ours["pipeline_parallel_size"]
+        assert held == pytest.approx(ours["rank_dense_parameters"] + ours["rank_expert_parameters"], rel=1e-12)
+        computed = sum(row["compute"] for row in rows) / ours["pipeline_parallel_size"]
+        assert computed == pytest.approx(3 * ours["forward_time"], rel=1e-12)
 
 
 @pytest.mark.parametrize("microbatches", [4, 8, 16, 64])
@@ -260,8 +251,8 @@ def test_weights_that_stay_gathered_are_kept_whole() -> None:
     kept, sharded = (
         values(zero_stage=stage, micro_batch_size=7.5) for stage in ("ZeRO-3, no reshard after forward", "ZeRO-3")
     )
-    assert kept["first_stage_weight_memory"] == 2048 * sharded["first_stage_weight_memory"]
-    assert kept["first_stage_gradient_memory"] == sharded["first_stage_gradient_memory"]
+    assert kept["first_device_weight_memory"] == 2048 * sharded["first_device_weight_memory"]
+    assert kept["first_device_gradient_memory"] == sharded["first_device_gradient_memory"]
 
 
 def test_key_value_heads_are_copied_where_there_are_fewer_than_ranks() -> None:

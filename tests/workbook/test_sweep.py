@@ -1,32 +1,55 @@
 """Sweeps: numpy arrays as inputs give what one computation at a time gives."""
 
+import math
+import random
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pyxl.quantity import Failure, Kind
 from workbook import study
 from workbook.analysis import analysis
+from workbook.sweep import HEADLINES, sweep
 
 SHIPPED = study.load()
-NUMBERS = (
-    "compute_time", "bubble_time", "hbm_time", "scale_up_time", "scale_out_time", "step_time_lower_bound",
-    "device_memory", "model_flops_utilization", "training_days", "break_even_scale_out_bandwidth", "break_even_tokens_per_device",
-    "break_even_nodes", "failed_checks",
+CHECKED = (
+    *HEADLINES, *analysis.series["checks"], "break_even_scale_out_bandwidth", "break_even_tokens_per_device",
+    "break_even_nodes", "bound_without_scale_out",
 )  # fmt: skip
-TEXTS = ("bound", "memory_fits", "bound_without_scale_out", "check_microbatches", "check_schedule")
+USUAL: Mapping[str, tuple[Any, ...]] = {
+    "tensor_parallel_size": (1, 2, 4, 8),
+    "pipeline_parallel_size": (1, 2, 4, 8, 16),
+    "expert_parallel_size": (1, 2, 8, 64),
+    "data_parallel_replicas": (1, 1, 2),
+    "micro_batch_size": (1, 2, 4, 7.5),
+    "global_batch_size": (15360, 1920),
+    "devices": (2048, 256, 512),
+    "sequence_length": (4096, 32768),
+    **{
+        quantity.name: tuple(name for name in SHIPPED.columns[f"{quantity.choices}.name"] if name)
+        for quantity in analysis
+        if quantity.kind is Kind.INPUT and quantity.choices
+    },
+}
+ODD: Mapping[str, tuple[Any, ...]] = {
+    name: ("unknown",) if analysis[name].unit == "text" else (0, -2, 0.5, 3, 1e9) for name in USUAL
+} | {"scale_out_measured": (0, 50e9), "num_hidden_layers": (0, 61), "expert_tensor_parallel_size": (0, 1, 8)}
 
 
-def assert_same(inputs: dict[str, Any], swept: dict[str, Any], places: Any) -> None:
-    arrays = analysis.compute(inputs | swept, SHIPPED.columns)
+def assert_same(inputs: dict[str, Any], swept: dict[str, Any], places: Iterable[int]) -> None:
+    found = sweep(SHIPPED, inputs | swept, CHECKED)
     for place in places:
-        alone = analysis.compute(inputs | {name: array[place].item() for name, array in swept.items()}, SHIPPED.columns)
-        for key in NUMBERS:
-            assert np.broadcast_to(arrays[key], next(iter(swept.values())).shape)[place] == pytest.approx(
-                alone[key], rel=1e-12, abs=1e-12
-            ), key
-        for key in TEXTS:
-            assert np.broadcast_to(arrays[key], next(iter(swept.values())).shape)[place] == alone[key], key
+        strategy = inputs | {name: array[place].item() for name, array in swept.items()}
+        alone = analysis.compute(strategy, SHIPPED.columns)
+        for key in CHECKED:
+            if isinstance(alone[key], Failure):
+                assert found[key][place] == "" if analysis[key].unit == "text" else math.isnan(found[key][place]), key
+            elif isinstance(alone[key], str):
+                assert found[key][place] == alone[key], (key, strategy)
+            else:
+                assert found[key][place] == pytest.approx(alone[key], rel=1e-12, abs=1e-12), (key, strategy)
 
 
 @pytest.mark.parametrize("strategy", SHIPPED.strategies)
@@ -35,10 +58,18 @@ def test_ten_thousand_bandwidths(strategy: str) -> None:
     assert_same(dict(SHIPPED.strategies[strategy]), {"scale_out_measured": bandwidths}, range(0, 10_000, 777))
 
 
-def test_choices_can_be_swept_too() -> None:
-    schedules = np.array(["1F1B", "GPipe", "ZB1P", "DualPipe"] * 3)
-    sizes = np.array([2, 4, 8, 16, 1, 1, 1, 2, 3, 5, 7, 11])
-    assert_same({}, {"pipeline_schedule": schedules, "pipeline_parallel_size": sizes}, range(12))
+def draw(dice: random.Random, name: str) -> Any:
+    return dice.choice(USUAL[name] if name in USUAL and dice.random() < 0.98 else ODD[name])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_strategies_valid_or_not(seed: int) -> None:
+    """Each seed sweeps some inputs and sets or leaves the others; now and then to what no strategy can have."""
+    dice = random.Random(seed)
+    names = dice.sample(sorted(ODD), seed + 1)
+    swept = {name: np.array([draw(dice, name) for _ in range(40)]) for name in names}
+    given = {name: draw(dice, name) for name in sorted(ODD.keys() - swept.keys()) if dice.random() < 0.2}
+    assert_same(given, swept, range(40))
 
 
 def test_models_and_hardware_can_be_swept_too() -> None:
@@ -50,9 +81,15 @@ def test_models_and_hardware_can_be_swept_too() -> None:
 def test_a_grid() -> None:
     """Two swept inputs meet as numpy arrays do: a row and a column give a table."""
     bandwidths, batches = np.array([20e9, 40e9, 80e9]), np.array([[3072], [15360]])
-    arrays = analysis.compute(
-        {"scale_out_measured": bandwidths, "global_batch_size": batches, "zero_stage": "ZeRO-3"}, SHIPPED.columns
-    )
-    assert arrays["step_time_lower_bound"].shape == (2, 3)
-    assert (np.diff(arrays["step_time_lower_bound"], axis=1) <= 0).all()
-    assert (np.diff(arrays["step_time_lower_bound"], axis=0) >= 0).all()
+    found = sweep(SHIPPED, {"scale_out_measured": bandwidths, "global_batch_size": batches, "zero_stage": "ZeRO-3"})[
+        "step_time_lower_bound"
+    ]
+    assert found.shape == (2, 3)
+    assert (np.diff(found, axis=1) <= 0).all()
+    assert (np.diff(found, axis=0) >= 0).all()
+
+
+def test_constants_of_the_study_hold() -> None:
+    changed = study.load(settings=("seconds_per_hour=7200",))
+    days, usual = (sweep(each, {"micro_batch_size": np.array([1])}, ["training_days"]) for each in (changed, SHIPPED))
+    assert days["training_days"] == usual["training_days"] / 2

@@ -17,7 +17,7 @@ EVERY_STRATEGY = [(name, strategy) for name in study.names() for strategy in stu
 
 
 def values(**inputs: Any) -> dict[str, Any]:
-    return analysis.compute({"recomputation": "none"} | inputs, COLUMNS)
+    return analysis.compute({"recomputation": "none", "stage_layout": "even"} | inputs, COLUMNS)
 
 
 def close(expected: float) -> Any:
@@ -44,7 +44,7 @@ def test_speed_of_light_of_compute(inputs: dict[str, Any], seconds: float) -> No
     """Best rates of the Smol Training Playbook and the H100 data sheet; 213.549 of 250.450 GFLOP per token in FP8."""
     ours = values(**inputs)
     assert ours["compute_time"] == pytest.approx(seconds, abs=0.001)
-    assert ours["pipeline_time"] == ours["compute_time"]
+    assert ours["pipeline_time"] == pytest.approx(ours["compute_time"])
     assert ours["forward_time"] == pytest.approx(ours["compute_time"] / 3)
 
 
@@ -54,7 +54,7 @@ def test_deepseeks_measured_step_is_slower_than_light() -> None:
         for ceilings in ("measured", "datasheet"):
             ours = values(**DEEPSEEK, recomputation="selective (DeepSeek-V3)", bandwidth_model=bandwidth_model,
                           ceilings=ceilings)  # fmt: skip
-            assert max(ours[key] for key in RESOURCES) == ours["step_time_lower_bound"] < MEASURED_STEP
+            assert max(ours[key] for key in RESOURCES) <= ours["step_time_lower_bound"] < MEASURED_STEP
 
 
 def test_dispatch_takes_about_as_long_as_compute() -> None:
@@ -66,24 +66,46 @@ def test_dispatch_takes_about_as_long_as_compute() -> None:
 
 @pytest.mark.parametrize("recomputation", ["none", "full"])
 @pytest.mark.parametrize(
-    ("schedule", "stages", "bubble"),
+    ("schedule", "stages", "virtual", "bubble"),
     [
-        ("1F1B", 16, lambda f, b, w: 15 * (f + b)),
-        ("GPipe", 16, lambda f, b, w: 15 * (f + b)),
-        ("ZB1P", 16, lambda f, b, w: 15 * (f + b - 2 * w)),
-        ("DualPipe", 16, lambda f, b, w: 7 * ((f + b) + b - 3 * w)),
-        ("1F1B", 1, lambda f, b, w: 0),
-        ("ZB1P", 1, lambda f, b, w: 0),
-        ("DualPipe", 2, lambda f, b, w: 0),
+        ("1F1B", 16, 1, lambda f, b, w: 15 * (f + b)),
+        ("GPipe", 16, 1, lambda f, b, w: 15 * (f + b)),
+        ("interleaved 1F1B", 8, 4, lambda f, b, w: 7 * (f + b) / 4),
+        ("ZB1P", 16, 1, lambda f, b, w: 15 * (f + b - 2 * w)),
+        ("ZB-V", 8, 2, lambda f, b, w: 7 * (f + b - 3 * w) / 2),
+        ("DualPipe", 16, 1, lambda f, b, w: 7 * ((f + b) + b - 3 * w)),
+        ("DualPipeV", 8, 2, lambda f, b, w: 7 * ((f + b) + b - 3 * w) / 2),
+        ("1F1B", 1, 1, lambda f, b, w: 0),
+        ("ZB1P", 1, 1, lambda f, b, w: 0),
+        ("DualPipe", 2, 1, lambda f, b, w: 0),
     ],
 )
-def test_bubble(schedule: str, stages: int, bubble: Any, recomputation: str) -> None:
-    """DeepSeek-V3 report, arXiv 2412.19437, Table 2; F&B, a pair run together, takes F + B."""
-    ours = values(pipeline_parallel_size=stages, pipeline_schedule=schedule, recomputation=recomputation)
+def test_bubble(schedule: str, stages: int, virtual: int, bubble: Any, recomputation: str) -> None:
+    """DeepSeek-V3 report, arXiv 2412.19437, Table 2, and DualPipe README: DualPipeV on PP / 2 devices, each chunk half
+    of a device's layers; F&B, a pair run together, takes F + B. Narayanan et al. 2021, arXiv 2104.04473, section 2.2.2:
+    interleaving divides the bubble by the chunks. Qi et al. 2023, arXiv 2401.10241: none in ZB-V if F = B - W = W."""
+    ours = values(pipeline_parallel_size=stages, pipeline_schedule=schedule, recomputation=recomputation,
+                  virtual_stages=virtual)  # fmt: skip
     f, b, w = (ours[f"{key}_time"] for key in ("forward_pass", "backward_pass", "weight_gradient"))
     assert (f + b) * ours["num_microbatches"] == pytest.approx(ours["compute_time"])
     assert ours["bubble_time"] == pytest.approx(bubble(f, b, w), abs=1e-12)
     assert ours["pipeline_time"] == pytest.approx(ours["compute_time"] + ours["bubble_time"])
+
+
+def test_the_busiest_device_sets_the_pace() -> None:
+    """61 layers on 16 stages: four of them on most, and without the head's two fewer the last would compute longest."""
+    even, full, relieved = (
+        values(pipeline_parallel_size=16, pipeline_schedule="ZB1P", stage_layout=layout, last_stage_fewer_layers=fewer)
+        for layout, fewer in (("even", 0), ("balanced", 0), ("balanced", 2))
+    )
+    assert even["busiest_device_compute_time"] == 0
+    assert relieved["busiest_device_compute_time"] == pytest.approx(
+        120 * 3 * 4 * relieved["moe_layer_forward_time"], rel=1e-12
+    )
+    assert full["busiest_device_compute_time"] == pytest.approx(
+        120 * 3 * (3 * full["moe_layer_forward_time"] + full["head_forward_time"]), rel=1e-12
+    )
+    assert even["pipeline_time"] <= relieved["pipeline_time"] < full["pipeline_time"]
 
 
 def test_bubbles_without_recomputation() -> None:
@@ -112,10 +134,11 @@ def test_every_quantity_of_a_shipped_strategy_is_finite(name: str, strategy: str
 @pytest.mark.parametrize(("name", "strategy"), EVERY_STRATEGY)
 def test_the_busiest_resource_sets_the_step(name: str, strategy: str) -> None:
     ours = study.load(name).values[strategy]
-    assert ours["step_time_lower_bound"] == max(ours[key] for key in RESOURCES)
+    way = ours["compute_time"] + ours["bubble_time"] + ours["pipeline_traversal_latency"]
+    assert ours["step_time_lower_bound"] == max(way, *(ours[key] for key in RESOURCES))
     names = {"compute": "pipeline_time", "HBM": "hbm_time", "scale-up": "scale_up_time", "scale-out": "scale_out_time"}
-    assert ours[names[ours["bound"]]] == ours["step_time_lower_bound"]
-    assert ours["step_time_lower_bound"] <= ours["step_time_upper_bound"] <= 4 * ours["step_time_lower_bound"]
+    assert ours[names[ours["bound"]]] == pytest.approx(ours["step_time_lower_bound"], rel=1e-4)
+    assert ours["step_time_lower_bound"] <= ours["step_time_upper_bound"] <= 5 * ours["step_time_lower_bound"]
 
 
 @pytest.mark.parametrize("strategy", SHIPPED.strategies)

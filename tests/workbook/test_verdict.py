@@ -180,10 +180,9 @@ def at_measured_step(name: str, **given: Any) -> Any:
 
 
 def test_rates_at_the_measured_step() -> None:
-    """385 TFLOP/s, MFU 38.94 % (43.73 % non-causal) at 19.926 s a step (arXiv 2505.09343, Table 4)."""
+    """385 TFLOP/s, MFU 38.94 % at 19.926 s a step (arXiv 2505.09343, Table 4); routers count here."""
     assert at_measured_step("model_flops_per_second") == pytest.approx(386.1e12, rel=0.0005)
     assert at_measured_step("model_flops_utilization") == pytest.approx(0.3894, rel=0.005)
-    assert at_measured_step("model_flops_utilization_full_square") == pytest.approx(0.4373, rel=0.005)
 
 
 def test_device_hours_at_the_measured_step() -> None:

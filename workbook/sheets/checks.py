@@ -66,27 +66,55 @@ def _lines() -> list[CheckLine]:
                 ),
             )
         )
-    executed = total(Symbol("Roofline.total_flops")) * Symbol("Roofline.tensor_parallel_size")
+    ranks = Symbol("Roofline.tensor_parallel_size") * Symbol("Roofline.context_parallel_size")
+    executed = total(Symbol("Roofline.total_flops")) * ranks
     expected = Symbol("Roofline.microbatch_tokens") * Symbol("Roofline.forward_flops_per_token")
     lines.append(
         CheckLine(
             "Operators add up to the forward pass",
-            "FLOPs of the sheet Roofline's operators, on all tensor ranks, against forward_flops_per_token.",
+            "FLOPs of the sheet Roofline's operators, on tensor and context ranks, against forward_flops_per_token.",
             require(
                 most(executed - expected, expected - executed) <= Symbol("relative_tolerance") * expected,
                 "the operators of the sheet Roofline do not add up to forward_flops_per_token",
             ),
         )
     )
-    peak, expected = most(Symbol("Stages.memory")), Symbol("Stages.largest_stage_memory")
+    peak, expected = most(Symbol("Stages.memory")), Symbol("Stages.largest_device_memory")
     all_shown = where(Symbol("Stages.pipeline_parallel_size") > most(Symbol("Stages.stage")) + 1, 0, 1)
     lines.append(
         CheckLine(
             "Stages peak where the Analysis says",
-            f"Largest memory of the sheet Stages against the Analysis' largest stage (up to {STAGES} stages).",
+            f"Largest memory of the sheet Stages against the Analysis' largest device (up to {STAGES} stages).",
             require(
                 all_shown * most(peak - expected, expected - peak) <= Symbol("relative_tolerance") * expected,
-                "the largest stage of the sheet Stages is not the Analysis' largest_stage_memory",
+                "the largest stage of the sheet Stages is not the Analysis' largest_device_memory",
+            ),
+        )
+    )
+    held, expected = total(Symbol("Stages.layers")), Symbol("Stages.num_hidden_layers")
+    copies = Symbol("Stages.parameter_copies")
+    lines.append(
+        CheckLine(
+            "Stages hold every layer",
+            "Layers of the sheet Stages, per copy, against the model's layers.",
+            require(
+                all_shown * most(held - expected * copies, expected * copies - held)
+                <= Symbol("relative_tolerance") * expected,
+                "the layers of the sheet Stages do not add up to num_hidden_layers",
+            ),
+        )
+    )
+    executed = total(Symbol("Stages.compute"))
+    expected = (
+        Symbol("Stages.forward_time") * (1 + Symbol("backward_forward_ratio")) * Symbol("Stages.pipeline_parallel_size")
+    )
+    lines.append(
+        CheckLine(
+            "Stages compute what the Analysis says",
+            "Times of the sheet Stages' forward and backward passes against the Analysis' forward_time.",
+            require(
+                all_shown * most(executed - expected, expected - executed) <= Symbol("relative_tolerance") * expected,
+                "the passes of the sheet Stages do not add up to the Analysis' forward_time",
             ),
         )
     )

@@ -15,7 +15,7 @@ from workbook.operators import operators
 from workbook.study import Study
 
 OPERATOR_COLORS = ("4472C4", "ED7D31", "70AD47", "7030A0", "00B0F0", "C55A11", "548235", "BF9000")
-ROOFS = (("Linear layers under HBM", "linear_ceiling", "C00000"), ("BF16 under HBM", "bf16_ceiling", "1F3864"))
+ROOFS = (("Linear layers under HBM", "mlp_linear_ceiling", "C00000"), ("BF16 under HBM", "bf16_ceiling", "1F3864"))
 
 
 def sheet(

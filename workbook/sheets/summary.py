@@ -18,7 +18,8 @@ HOW_TO_READ = (
     "Each time is the least that the resource can take for one optimizer step, were it always busy at its ceiling. "
     "With perfect overlap the busiest resource sets the step time: that is the speed of light of the strategy.",
     "Bound by: the busiest resource; compute includes the pipeline's bubble. Network time / compute time above 1: "
-    "devices wait for the network. MFU divides by the BF16 peak, as DeepSeek does: with FP8 it may exceed 100 %.",
+    "devices wait for the network. MFU counts FLOPs as flop_convention says; over the BF16 peak, as DeepSeek has it, "
+    "it may exceed 100 % with FP8.",
     'To ask "what if", change a yellow cell of the sheet Analysis, or copy a column into the next free one. '
     "Every number here follows.",
 )
@@ -33,7 +34,7 @@ VERDICT = (
     Heading("Step time, lower bound", "step_time_lower_bound"),
     Heading("Step time, upper bound", "step_time_upper_bound"),
     Heading("Network time / compute time", "communication_compute_ratio"),
-    Heading("MFU, of the BF16 peak", "model_flops_utilization"),
+    Heading("MFU", "model_flops_utilization"),
     Heading("Tokens per second and device", "tokens_per_second_per_device"),
     Heading("Days of the run", "training_days"),
     Heading("Cost of the run", "training_cost"),

@@ -1,0 +1,272 @@
+"""Latency: how long the messages of a step are under way, however few bytes they carry.
+
+Between n ranks, g of them in one node: flat, a collective goes round a ring of n - 1 hops; hierarchical, round the node
+and round the nodes; where switches add up, it takes one hop in each network. All of it can be hidden by other work,
+so it counts in the upper bound only; the way of one micro-batch through the pipeline cannot.
+"""
+
+from pyxl.operations import least, where
+from workbook.model import analysis, quantity
+
+analysis.section("Latency")
+
+
+@quantity("s", "One collective, shard group")
+def shard_collective_latency(
+    reduces_in_network, shard_size, shard_ranks_in_node, scale_out_latency, scale_up_latency, enters_node_once
+):
+    """Hops of one collective over the dense state's shard group."""
+    return where(
+        reduces_in_network == 1,
+        least(1, shard_size / shard_ranks_in_node - 1) * scale_out_latency
+        + least(1, shard_ranks_in_node - 1) * scale_up_latency,
+        where(
+            enters_node_once == 1,
+            (shard_size / shard_ranks_in_node - 1) * scale_out_latency + (shard_ranks_in_node - 1) * scale_up_latency,
+            (shard_size - 1) * where(shard_size > shard_ranks_in_node, scale_out_latency, scale_up_latency),
+        ),
+    )
+
+
+@quantity("s", "One collective, expert shard group")
+def expert_shard_collective_latency(
+    reduces_in_network,
+    expert_shard_size,
+    expert_shard_ranks_in_node,
+    scale_out_latency,
+    scale_up_latency,
+    enters_node_once,
+):
+    """Hops of one collective over the expert state's shard group."""
+    return where(
+        reduces_in_network == 1,
+        least(1, expert_shard_size / expert_shard_ranks_in_node - 1) * scale_out_latency
+        + least(1, expert_shard_ranks_in_node - 1) * scale_up_latency,
+        where(
+            enters_node_once == 1,
+            (expert_shard_size / expert_shard_ranks_in_node - 1) * scale_out_latency
+            + (expert_shard_ranks_in_node - 1) * scale_up_latency,
+            (expert_shard_size - 1)
+            * where(expert_shard_size > expert_shard_ranks_in_node, scale_out_latency, scale_up_latency),
+        ),
+    )
+
+
+@quantity("s", "One collective, replica group")
+def replica_collective_latency(
+    reduces_in_network, data_parallel_replicas, replicas_in_node, scale_out_latency, scale_up_latency, enters_node_once
+):
+    """Hops of one collective over the group of replicas."""
+    return where(
+        reduces_in_network == 1,
+        least(1, data_parallel_replicas / replicas_in_node - 1) * scale_out_latency
+        + least(1, replicas_in_node - 1) * scale_up_latency,
+        where(
+            enters_node_once == 1,
+            (data_parallel_replicas / replicas_in_node - 1) * scale_out_latency
+            + (replicas_in_node - 1) * scale_up_latency,
+            (data_parallel_replicas - 1)
+            * where(data_parallel_replicas > replicas_in_node, scale_out_latency, scale_up_latency),
+        ),
+    )
+
+
+@quantity("s", "One collective, expert replica group")
+def expert_replica_collective_latency(
+    reduces_in_network,
+    data_parallel_replicas,
+    expert_replicas_in_node,
+    scale_out_latency,
+    scale_up_latency,
+    enters_node_once,
+):
+    """Hops of one collective over the group of expert replicas."""
+    return where(
+        reduces_in_network == 1,
+        least(1, data_parallel_replicas / expert_replicas_in_node - 1) * scale_out_latency
+        + least(1, expert_replicas_in_node - 1) * scale_up_latency,
+        where(
+            enters_node_once == 1,
+            (data_parallel_replicas / expert_replicas_in_node - 1) * scale_out_latency
+            + (expert_replicas_in_node - 1) * scale_up_latency,
+            (data_parallel_replicas - 1)
+            * where(data_parallel_replicas > expert_replicas_in_node, scale_out_latency, scale_up_latency),
+        ),
+    )
+
+
+@quantity("s", "One collective, tensor parallel group")
+def tensor_collective_latency(
+    reduces_in_network,
+    tensor_parallel_size,
+    tensor_ranks_in_node,
+    scale_out_latency,
+    scale_up_latency,
+    enters_node_once,
+):
+    """Hops of one collective over the tensor parallel group."""
+    return where(
+        reduces_in_network == 1,
+        least(1, tensor_parallel_size / tensor_ranks_in_node - 1) * scale_out_latency
+        + least(1, tensor_ranks_in_node - 1) * scale_up_latency,
+        where(
+            enters_node_once == 1,
+            (tensor_parallel_size / tensor_ranks_in_node - 1) * scale_out_latency
+            + (tensor_ranks_in_node - 1) * scale_up_latency,
+            (tensor_parallel_size - 1)
+            * where(tensor_parallel_size > tensor_ranks_in_node, scale_out_latency, scale_up_latency),
+        ),
+    )
+
+
+@quantity("s", "One collective, expert tensor parallel group")
+def expert_tensor_collective_latency(
+    reduces_in_network,
+    expert_tensor_parallel_size,
+    expert_tensor_ranks_in_node,
+    scale_out_latency,
+    scale_up_latency,
+    enters_node_once,
+):
+    """Hops of one collective over the expert tensor parallel group."""
+    return where(
+        reduces_in_network == 1,
+        least(1, expert_tensor_parallel_size / expert_tensor_ranks_in_node - 1) * scale_out_latency
+        + least(1, expert_tensor_ranks_in_node - 1) * scale_up_latency,
+        where(
+            enters_node_once == 1,
+            (expert_tensor_parallel_size / expert_tensor_ranks_in_node - 1) * scale_out_latency
+            + (expert_tensor_ranks_in_node - 1) * scale_up_latency,
+            (expert_tensor_parallel_size - 1)
+            * where(expert_tensor_parallel_size > expert_tensor_ranks_in_node, scale_out_latency, scale_up_latency),
+        ),
+    )
+
+
+@quantity("s", "One exchange, context parallel group")
+def context_exchange_latency(
+    context_parallel_size, context_ranks_in_node, context_hops_in_turn, scale_out_latency, scale_up_latency
+):
+    """A ring passes every rank in turn, other exchanges take one hop."""
+    return where(context_hops_in_turn == 1, context_parallel_size - 1, least(1, context_parallel_size - 1)) * where(
+        context_parallel_size > context_ranks_in_node, scale_out_latency, scale_up_latency
+    )
+
+
+@quantity("s", "One dispatch or combine")
+def expert_exchange_latency(expert_nodes, expert_ranks_in_node, scale_out_latency, scale_up_latency):
+    """One hop to the other node and one inside it."""
+    return where(expert_nodes > 1, scale_out_latency, 0) + where(expert_ranks_in_node > 1, scale_up_latency, 0)
+
+
+@quantity("s", "One pipeline message")
+def pipeline_message_latency(pipeline_is_remote, scale_out_latency, scale_up_latency):
+    """One hop from stage to stage."""
+    return where(pipeline_is_remote == 1, scale_out_latency, scale_up_latency)
+
+
+@quantity("1", "Layers on a device, average stage", number_format="0.##")
+def layers_per_device(num_hidden_layers, num_prediction_layers, parameter_copies, pipeline_parallel_size):
+    """Layers of all chunks and copies; weights and gradients of each travel in a collective of their own."""
+    return (num_hidden_layers + num_prediction_layers) * parameter_copies / pipeline_parallel_size
+
+
+@quantity("s", "Data parallel latency")
+def data_parallel_latency(
+    layers_per_device,
+    weight_gathers,
+    gradient_collectives,
+    shard_collective_latency,
+    num_moe_layers,
+    num_hidden_layers,
+    expert_shard_collective_latency,
+    replica_collective_latency,
+    expert_replica_collective_latency,
+):
+    """Gathers and reductions of all layers of a device; MoE layers have some more for their experts."""
+    return layers_per_device * (
+        (weight_gathers + gradient_collectives)
+        * (shard_collective_latency + num_moe_layers / num_hidden_layers * expert_shard_collective_latency)
+        + replica_collective_latency
+        + num_moe_layers / num_hidden_layers * expert_replica_collective_latency
+    )
+
+
+@quantity("s", "Tensor parallel latency")
+def tensor_latency(
+    num_microbatches,
+    tensor_blocks,
+    tensor_forward_collectives,
+    repeats_layer,
+    tensor_backward_collectives,
+    tensor_collective_latency,
+):
+    """Collectives of all blocks and micro-batches."""
+    return (
+        num_microbatches
+        * tensor_blocks
+        * (tensor_forward_collectives * (1 + repeats_layer) + tensor_backward_collectives)
+        * tensor_collective_latency
+    )
+
+
+@quantity("1", "MoE layers, average stage", number_format="0.##")
+def moe_layers_per_stage(num_moe_layers, num_prediction_layers, pipeline_parallel_size):
+    """MoE layers that a micro-batch passes on a device."""
+    return (num_moe_layers + num_prediction_layers) / pipeline_parallel_size
+
+
+@quantity("s", "Expert latency")
+def expert_latency(
+    num_microbatches,
+    moe_layers_per_stage,
+    expert_passes,
+    expert_exchange_latency,
+    forward_collectives_per_tensor_block,
+    expert_tensor_collective_latency,
+):
+    """Dispatch and combine of all MoE layers and micro-batches, and the collectives of experts split over ranks."""
+    return (
+        num_microbatches
+        * moe_layers_per_stage
+        * expert_passes
+        * (2 * expert_exchange_latency + forward_collectives_per_tensor_block * expert_tensor_collective_latency)
+    )
+
+
+@quantity("s", "Context parallel latency")
+def context_latency(
+    num_microbatches,
+    context_exchange_layers,
+    pipeline_parallel_size,
+    context_forward_passes,
+    repeats_layer,
+    context_backward_passes,
+    context_exchange_latency,
+):
+    """Exchanges of all layers and micro-batches."""
+    return (
+        num_microbatches
+        * context_exchange_layers
+        / pipeline_parallel_size
+        * (context_forward_passes * (1 + repeats_layer) + context_backward_passes)
+        * context_exchange_latency
+    )
+
+
+@quantity("s", "Pipeline latency")
+def pipeline_latency(num_microbatches, pipeline_messages, pipeline_message_latency):
+    """Messages of all micro-batches between stages."""
+    return num_microbatches * pipeline_messages * pipeline_message_latency
+
+
+@quantity("s", "Latency of all messages")
+def latency_time(data_parallel_latency, tensor_latency, expert_latency, context_latency, pipeline_latency):
+    """What a step waits if nothing hides its messages."""
+    return data_parallel_latency + tensor_latency + expert_latency + context_latency + pipeline_latency
+
+
+@quantity("s", "Latency of the way through the pipeline")
+def pipeline_traversal_latency(pipeline_parallel_size, pipeline_message_latency):
+    """A micro-batch must reach the last device and its gradient must return: no schedule hides these hops."""
+    return 2 * (pipeline_parallel_size - 1) * pipeline_message_latency
