@@ -19,7 +19,6 @@ from typing import Any
 
 from pyxl.errors import UserError
 from workbook import catalogue
-from workbook.analysis import analysis
 
 Cells = Mapping[str, str]
 Inputs = dict[str, Any]
@@ -52,8 +51,6 @@ SHAPES = {
     "num_attention_heads": re.compile(r"\bheads=([1-9]\d{0,5})\b"),
 }
 INTERLEAVED = "interleaved 1F1B"
-# Inputs that a run may need and the analysis may lack, with the value that changes nothing.
-OPTIONAL: Inputs = {"context_parallel_size": 1, "virtual_stages": 1, "stage_layout": "even"}
 
 
 class Unsupported(Exception):
@@ -245,26 +242,24 @@ def _alternatives(cells: Cells, numbers: Mapping[str, Number | None], of_source:
     model = _model(cells["model"], numbers["seq_len"])
     schedule = _inputs("vp", cells["vp"])
     chunks = _number(cells["vp"], "vp") if schedule["pipeline_schedule"] == INTERLEAVED else 1
-    inputs = _modelled(
-        {
-            **_aliases()["common"],
-            **of_source,
-            **model,
-            **_inputs("hardware", cells["hardware"]),
-            **_inputs("precision", cells["precision"]),
-            **_inputs("dp_or_zero", cells["dp_or_zero"]),
-            **_inputs("recompute", cells["recompute"]),
-            **schedule,
-            "virtual_stages": chunks,
-            "devices": _needed(numbers, "gpus"),
-            "sequence_length": _needed(numbers, "seq_len"),
-            "global_batch_size": _needed(numbers, "gbs"),
-            "tensor_parallel_size": _needed(numbers, "tp"),
-            "pipeline_parallel_size": _needed(numbers, "pp"),
-            "context_parallel_size": numbers.get("cp") or 1,
-            "expert_parallel_size": numbers.get("ep") or 1,
-        }
-    )
+    inputs = {
+        **_aliases()["common"],
+        **of_source,
+        **model,
+        **_inputs("hardware", cells["hardware"]),
+        **_inputs("precision", cells["precision"]),
+        **_inputs("dp_or_zero", cells["dp_or_zero"]),
+        **_inputs("recompute", cells["recompute"]),
+        **schedule,
+        "virtual_stages": chunks,
+        "devices": _needed(numbers, "gpus"),
+        "sequence_length": _needed(numbers, "seq_len"),
+        "global_batch_size": _needed(numbers, "gbs"),
+        "tensor_parallel_size": _needed(numbers, "tp"),
+        "pipeline_parallel_size": _needed(numbers, "pp"),
+        "context_parallel_size": numbers.get("cp") or 1,
+        "expert_parallel_size": numbers.get("ep") or 1,
+    }
     sizes = (numbers["mbs"],) if numbers["mbs"] else _micro_batch_sizes(inputs)
     if not {**_named_rows(catalogue.MODELS)[model["model"]], **model}["n_routed_experts"]:
         yield from (inputs | {"micro_batch_size": size} for size in sizes)
@@ -316,18 +311,3 @@ def _model(name: str, sequence_length: Number | None) -> dict[str, Any]:
         "learned_positions": sequence_length if row["learned_positions"] else 0,
     }
     return {"model": template} | {key: value for key, value in proportional.items() if value != row[key]} | changes
-
-
-def _modelled(inputs: Inputs) -> dict[str, Any]:
-    """The inputs that the analysis has. Raises `Unsupported` where it lacks one that matters, or a choice's row."""
-    kept = {}
-    for name, value in inputs.items():
-        if name not in analysis.quantities:
-            if value != OPTIONAL[name]:
-                raise Unsupported(f"{name} is not modelled")
-            continue
-        table = analysis[name].choices
-        if table is not None and value not in _named_rows(table):
-            raise Unsupported(f"{name} {value} is not modelled")
-        kept[name] = value
-    return kept
