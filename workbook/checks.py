@@ -365,11 +365,11 @@ def check_schedule_microbatches(num_microbatches, microbatches_per_stage, pipeli
 
 
 @check("Window layers exist")
-def check_window(num_hidden_layers, sliding_window_layers, num_dense_layers):
-    """Windowed and dense layers are some of the layers."""
+def check_window(num_hidden_layers, sliding_window_layers, chunked_attention_layers, num_dense_layers):
+    """Windowed, chunked and dense layers are some of the layers."""
     return require(
-        num_hidden_layers >= most(sliding_window_layers, num_dense_layers),
-        "the model has more windowed or dense layers than layers",
+        num_hidden_layers >= most(sliding_window_layers + chunked_attention_layers, num_dense_layers),
+        "the model has more windowed, chunked or dense layers than layers",
     )
 
 

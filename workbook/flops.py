@@ -3,7 +3,7 @@
 Norms, rotary embedding, softmax and activation functions count as nothing, as is the field's habit.
 """
 
-from pyxl.operations import least
+from pyxl.operations import ceil, least, where
 from workbook.model import analysis, quantity
 
 analysis.section("FLOPs")
@@ -108,22 +108,56 @@ def attended_keys_windowed(sliding_window_layers, attention_window, sequence_len
     )
 
 
+@quantity("token", "Chunk")
+def attention_chunk(attention_chunk_size, sequence_length):
+    """Tokens of a chunk; the whole sequence where there are no chunks."""
+    return where(attention_chunk_size > 0, least(attention_chunk_size, sequence_length), sequence_length)
+
+
+@quantity("1", "Chunks")
+def attention_chunks(sequence_length, attention_chunk):
+    """Chunks of the sequence; the last one may be shorter."""
+    return ceil(sequence_length / attention_chunk)
+
+
+@quantity("1", "Attended keys, chunked layers, causal")
+def attended_keys_chunked(chunked_attention_layers, keys_per_token, attention_chunks, attention_chunk, sequence_length):
+    """Keys per query in chunked layers, on average over the sequence: half of the square of each chunk."""
+    return (
+        chunked_attention_layers
+        * keys_per_token
+        * (
+            (attention_chunks - 1) * attention_chunk * attention_chunk
+            + (sequence_length - (attention_chunks - 1) * attention_chunk)
+            * (sequence_length - (attention_chunks - 1) * attention_chunk)
+        )
+        / (2 * sequence_length)
+    )
+
+
 @quantity("1", "Attended keys, all layers, causal")
 def attended_keys_causal(
     num_hidden_layers,
     num_prediction_layers,
     sliding_window_layers,
+    chunked_attention_layers,
     sequence_length,
     keys_per_token,
     attended_keys_windowed,
+    attended_keys_chunked,
 ):
     """Keys per query summed over layers with the causal mask: half of the square, the field's habit.
 
     Source: Dao 2023, arXiv 2307.08691, section 4.1; Megatron-LM num_floating_point_operations
     """
     return (
-        num_hidden_layers + num_prediction_layers - sliding_window_layers
-    ) * sequence_length * keys_per_token / 2 + attended_keys_windowed
+        (num_hidden_layers + num_prediction_layers - sliding_window_layers - chunked_attention_layers)
+        * sequence_length
+        * keys_per_token
+        / 2
+        + attended_keys_windowed
+        + attended_keys_chunked
+    )
 
 
 @quantity("FLOP/token", "Attention, forward, causal")

@@ -283,7 +283,12 @@ def _model(name: str, label: str, note: str, unit: str = "1") -> None:
 
 _model("hidden_size", "Hidden size", "Width of the residual stream.")
 _model("num_hidden_layers", "Layers", "Transformer layers, without multi-token-prediction layers.")
-_model("num_dense_layers", "Dense layers", "Layers with a dense MLP; they come first. All layers of a dense model.")
+_model(
+    "num_dense_layers",
+    "Dense layers",
+    "Layers with a dense MLP: all layers of a dense model. They are placed first; where they alternate with MoE layers "
+    "(Llama 4 Maverick), totals are exact and stages are not.",
+)
 _model("vocab_size", "Vocabulary size", "Rows of the embedding table.")
 _model("learned_positions", "Learned positions", "Rows of a learned position table (GPT-2); 0 for rotary embeddings.")
 _model("tied_embeddings", "Tied embeddings", "1 where the output head is the embedding table.")
@@ -306,17 +311,31 @@ _model("qk_rope_head_dim", "Query-key dimension with rotation", "MLA: part of a 
 _model("v_head_dim", "Value dimension", "MLA: width of a value head.")
 _model("query_key_value_bias", "Query, key, value bias", "1 where these projections have bias terms.")
 _model("attention_output_bias", "Attention output bias", "1 where the output projection has bias terms.")
-_model("query_key_norm", "Query-key norm", "1 where queries and keys are normalised per head.")
+_model(
+    "query_key_norm_size",
+    "Query-key norm size",
+    "Trained elements of the norms of queries and keys: twice the head dimension where heads share a scale (Qwen3), "
+    "all heads together where each has its own (OLMo 2), 0 without.",
+)
 _model("attention_sinks", "Attention sinks", "1 where each head has a learned sink logit (gpt-oss).")
 _model("sliding_window", "Sliding window", "Keys that a windowed layer attends to; 0 without window.", "token")
 _model("sliding_window_layers", "Windowed layers", "Layers whose attention is limited to the sliding window.")
+_model(
+    "attention_chunk_size",
+    "Attention chunk",
+    "Tokens of a chunk; a chunked layer attends within it (Llama 4). 0 without chunks.",
+    "token",
+)
+_model("chunked_attention_layers", "Chunked layers", "Layers whose attention is limited to the chunk.")
 _model("intermediate_size", "MLP width", "Inner width of a dense MLP.")
 _model("mlp_matrices", "MLP matrices", "3 for gated MLPs (gate, up, down), 2 for plain ones.")
 _model("mlp_bias", "MLP bias", "1 where dense MLPs have bias terms.")
+_model("activation_parameters", "Activation parameters", "Trained numbers of a dense MLP's activation (2 for xIELU).")
 _model("n_routed_experts", "Routed experts", "Routed experts per MoE layer; 0 for dense models.")
 _model("num_experts_per_tok", "Experts per token", "Routed experts that each token visits.")
 _model("moe_intermediate_size", "Expert width", "Inner width of a routed expert.")
 _model("shared_expert_intermediate_size", "Shared expert width", "Inner width of all shared experts together.")
+_model("shared_expert_gate", "Shared expert gate", "1 where each token weighs its shared experts (Qwen2-MoE).")
 _model("expert_bias", "Expert bias", "1 where experts have bias terms.")
 _model("router_bias", "Router bias", "1 where the router has trained bias terms.")
 _model(
@@ -326,7 +345,18 @@ _model(
 )
 _model("n_group", "Expert groups", "Groups that the experts form for node-limited routing; 1 without.")
 _model("topk_group", "Groups per token", "Groups that a token's experts may come from; 1 without.")
-_model("norm_vectors", "Vectors per norm", "1 for RMSNorm (scale), 2 for LayerNorm (scale and shift).")
+_model(
+    "norm_vectors", "Vectors per norm", "1 for RMSNorm (scale), 2 for LayerNorm (scale and shift), 0 for bare norms."
+)
+_model(
+    "block_norms",
+    "Norms per layer",
+    "2 before attention and MLP, 1 where both read the same norm (GPT-J), 4 where blocks are normalised behind too.",
+)
+_model(
+    "outer_norms", "Norms outside the layers", "1, the final norm; 2 with one behind the embedding (BLOOM); 0 without."
+)
+_model("head_bias", "Output head bias", "1 where the output head has bias terms (GPT-J).")
 _model("num_nextn_predict_layers", "Multi-token-prediction layers", "Extra layers that predict further tokens.")
 
 analysis.section("Hardware")

@@ -134,8 +134,8 @@ def moe_layers_with_shared_experts(num_moe_layers, num_prediction_layers, shared
     return (num_moe_layers + num_prediction_layers) * least(1, shared_expert_intermediate_size)
 
 
-def layers_with_latent_query(num_hidden_layers, num_prediction_layers, q_lora_rank):
-    return (num_hidden_layers + num_prediction_layers) * least(1, q_lora_rank)
+def layers_with_latent_query(num_hidden_layers, num_prediction_layers, latent_attention, q_lora_rank):
+    return (num_hidden_layers + num_prediction_layers) * least(latent_attention, q_lora_rank)
 
 
 def layers_with_latent(num_hidden_layers, num_prediction_layers, latent_attention):
@@ -260,7 +260,7 @@ operators.row(
     has_weight=1,
     m=own_tokens,
     k=hidden,
-    n=lambda n_routed_experts: n_routed_experts,
+    n=lambda n_routed_experts, shared_expert_gate: n_routed_experts + shared_expert_gate,
     count=moe_layers,
 )
 operators.row(

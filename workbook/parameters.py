@@ -42,15 +42,15 @@ def key_value_width(
 
 
 @parameters("Query down-projection")
-def query_down_parameters(hidden_size, q_lora_rank):
+def query_down_parameters(latent_attention, hidden_size, q_lora_rank):
     """MLA: compresses the query to its latent (W_DQ); 0 where queries are not compressed."""
-    return hidden_size * q_lora_rank
+    return latent_attention * hidden_size * q_lora_rank
 
 
 @parameters("Query projection input width")
-def query_input_width(q_lora_rank, hidden_size):
+def query_input_width(latent_attention, q_lora_rank, hidden_size):
     """What queries are projected from: their latent, or the residual stream."""
-    return where(q_lora_rank > 0, q_lora_rank, hidden_size)
+    return where(latent_attention * q_lora_rank > 0, q_lora_rank, hidden_size)
 
 
 @parameters("Query projection")
@@ -123,9 +123,9 @@ def attention_vector_parameters(
 
 
 @parameters("Attention norms, one layer")
-def attention_norm_parameters(latent_attention, q_lora_rank, kv_lora_rank, query_key_norm, head_dim):
-    """Norms inside attention: of the two latents with MLA, of query and key heads with QK-norm."""
-    return latent_attention * (q_lora_rank + kv_lora_rank) + query_key_norm * 2 * head_dim
+def attention_norm_parameters(latent_attention, q_lora_rank, kv_lora_rank, query_key_norm_size):
+    """Norms inside attention: of the two latents with MLA, of queries and keys with QK-norm."""
+    return latent_attention * (q_lora_rank + kv_lora_rank) + query_key_norm_size
 
 
 @parameters("Attention, one layer")
@@ -135,9 +135,9 @@ def attention_layer_parameters(attention_linear_parameters, attention_vector_par
 
 
 @parameters("Block norms, one layer")
-def block_norm_parameters(norm_vectors, hidden_size):
-    """The norm before attention and the norm before the MLP."""
-    return 2 * norm_vectors * hidden_size
+def block_norm_parameters(block_norms, norm_vectors, hidden_size):
+    """The norms before, and in some families behind, attention and MLP."""
+    return block_norms * norm_vectors * hidden_size
 
 
 @parameters("Dense MLP matrices, one layer")
@@ -147,9 +147,15 @@ def dense_mlp_linear_parameters(mlp_matrices, hidden_size, intermediate_size):
 
 
 @parameters("Dense MLP, one layer")
-def dense_mlp_parameters(dense_mlp_linear_parameters, mlp_bias, mlp_matrices, intermediate_size, hidden_size):
-    """A dense MLP with its bias terms: one vector per matrix, as wide as its output."""
-    return dense_mlp_linear_parameters + mlp_bias * ((mlp_matrices - 1) * intermediate_size + hidden_size)
+def dense_mlp_parameters(
+    dense_mlp_linear_parameters, mlp_bias, mlp_matrices, intermediate_size, hidden_size, activation_parameters
+):
+    """A dense MLP with its bias terms, one vector per matrix as wide as its output, and its activation."""
+    return (
+        dense_mlp_linear_parameters
+        + mlp_bias * ((mlp_matrices - 1) * intermediate_size + hidden_size)
+        + activation_parameters
+    )
 
 
 @parameters("Expert matrices, one expert")
@@ -171,9 +177,9 @@ def shared_expert_parameters(mlp_matrices, hidden_size, shared_expert_intermedia
 
 
 @parameters("Router matrix, one layer")
-def router_linear_parameters(hidden_size, n_routed_experts):
-    """Scores every expert for every token."""
-    return hidden_size * n_routed_experts
+def router_linear_parameters(hidden_size, n_routed_experts, shared_expert_gate):
+    """Scores every routed expert, and in some families the shared ones, for every token."""
+    return hidden_size * (n_routed_experts + shared_expert_gate)
 
 
 @parameters("Router, one layer")
@@ -201,15 +207,15 @@ def embedding_parameters(vocab_size, learned_positions, hidden_size):
 
 
 @parameters("Output head")
-def head_parameters(tied_embeddings, vocab_size, hidden_size):
-    """The output matrix; 0 where it is the embedding table."""
-    return (1 - tied_embeddings) * vocab_size * hidden_size
+def head_parameters(tied_embeddings, vocab_size, hidden_size, head_bias):
+    """The output matrix, none of its own where it is the embedding table, and its bias terms."""
+    return (1 - tied_embeddings) * vocab_size * hidden_size + head_bias * vocab_size
 
 
 @parameters("Final norm")
-def final_norm_parameters(norm_vectors, hidden_size):
-    """The norm before the output head."""
-    return norm_vectors * hidden_size
+def final_norm_parameters(outer_norms, norm_vectors, hidden_size):
+    """The norm before the output head, and in some families one behind the embedding."""
+    return outer_norms * norm_vectors * hidden_size
 
 
 @parameters("Attention, all layers")

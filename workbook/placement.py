@@ -436,23 +436,25 @@ def last_device_moe_layers(last_device_layers, last_device_dense_layers, last_de
 
 @quantity("1", "Output head on a rank", number_format=COUNT)
 def rank_head_parameters(
+    head_parameters,
     pipeline_parallel_size,
     mirrors_stages,
+    tied_embeddings,
     vocab_size,
     hidden_size,
-    head_parameters,
-    final_norm_parameters,
     tensor_parallel_size,
+    final_norm_parameters,
 ):
     """Output matrix and final norm; a tied head is a copy of the embedding where another device holds that.
 
     Source: Megatron-LM, share_embeddings_and_output_weights; DeepSeek-V3 report, arXiv 2412.19437, section 3.2.3
     """
     return (
-        where(least(pipeline_parallel_size - 1, 1 - mirrors_stages) > 0, vocab_size * hidden_size, head_parameters)
-        / tensor_parallel_size
-        + final_norm_parameters
-    )
+        head_parameters
+        + where(
+            least(pipeline_parallel_size - 1, 1 - mirrors_stages) > 0, tied_embeddings * vocab_size * hidden_size, 0
+        )
+    ) / tensor_parallel_size + final_norm_parameters
 
 
 @quantity("1", "Prediction projections on a rank", number_format=COUNT)

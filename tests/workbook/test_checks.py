@@ -75,7 +75,7 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
         {**EP64, "pipeline_schedule": "DualPipe", "global_batch_size": 1024},
         "this pipeline_schedule needs more micro-batches",
     ),
-    "check_window": ({"sliding_window_layers": 62}, "more windowed or dense layers than layers"),
+    "check_window": ({"sliding_window_layers": 62}, "more windowed, chunked or dense layers than layers"),
     "check_compute_rates": ({"fp8_measured": 0}, "the hardware has no such compute rate"),
     "check_hbm": ({"hbm_measured": 0}, "HBM bandwidth is unknown: set ceilings=datasheet, or fill in hbm_measured"),
     "check_scale_up": ({"scale_up_measured": 0}, "scale-up bandwidth is unknown"),

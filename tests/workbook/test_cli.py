@@ -264,7 +264,7 @@ def test_help(command: str, run: Run) -> None:
         ("scale_out_measured=9**9**9 byte/s", "write a number in byte/s"),
         ("training_tokens=5 GB", "training_tokens is '5 GB': write a number in token"),
         ("scale_out_measured=50 Gbyte", "write a number in byte/s"),
-        ("model=B200", "model is 'B200': there are: deepseek-v3"),
+        ("model=B200", "model is 'B200': there are: bloom-176b"),
         ("hardware=H800", "did you mean 'H800 SXM5 80GB'?"),
         ("precision=FP9", "precision is 'FP9': "),
         ("zero_stage=3", "zero_stage is 3: write a name in quotes"),

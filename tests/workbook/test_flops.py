@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from workbook import catalogue
 from workbook.analysis import analysis
@@ -42,6 +44,69 @@ def test_parameters_of_deepseek_v3(name: str, count: int) -> None:
     """DeepSeek-V3 report, arXiv 2412.19437, section 4.2: 671B in total, 37B activated; attention as in
     Zhang and Su 2025, arXiv 2502.07846."""
     assert values("deepseek-v3")[name] == count
+
+
+@pytest.mark.parametrize(
+    ("model", "total"),
+    [
+        ("bloom-176b", 176_247_271_424),  # bigscience/bloom model card
+        ("dbrx", 131_596_523_520),  # databricks/dbrx-base, safetensors
+        ("deepseek-v2", 235_741_434_880),  # deepseek-ai/DeepSeek-V2, safetensors
+        ("llama-2-13b", 13_015_864_320),  # meta-llama/Llama-2-13b-hf, safetensors
+        ("mpt-3b", 2_651_837_440),  # mosaicml/llm-foundry, scripts/train/benchmarking
+        ("mpt-7b", 6_658_859_008),
+        ("mpt-13b", 12_853_954_560),
+        ("mpt-30b", 29_975_214_080),
+        ("mpt-70b", 64_862_437_376),
+        ("qwen3-8b", 8_190_735_360),  # Qwen/Qwen3-8B, safetensors
+        ("qwen3-32b", 32_762_123_264),
+    ],
+)
+def test_published_counts(model: str, total: int) -> None:
+    assert values(model)["total_parameters"] == total
+
+
+@pytest.mark.parametrize(("model", "stored"), [("glm-4.5", 358_337_791_296), ("glm-4.5-air", 110_468_824_832)])
+def test_checkpoints_of_glm_4_5(model: str, stored: int) -> None:
+    """zai-org/GLM-4.5, safetensors: with the prediction layer, which has copies of embedding and output head."""
+    ours = values(model, multi_token_prediction="on")
+    copies = ours["embedding_parameters"] + ours["head_parameters"]
+    assert ours["total_parameters_with_router_correction"] + copies == stored
+
+
+@pytest.mark.parametrize(
+    ("model", "total", "active"),
+    [
+        ("deepseek-v2", 236, 21),  # arXiv 2405.04434, abstract
+        ("dbrx", 132, 36),  # databricks/dbrx-base model card
+        ("glm-4.5", 355, 32),  # arXiv 2508.06471, abstract
+        ("glm-4.5-air", 106, 12),
+        ("llama-4-maverick", 400, 17),  # Meta AI, 2025-04-05, "The Llama 4 herd"
+        ("llama-4-scout", 109, 17),
+        ("qwen2-57b-a14b", 57, 14),  # arXiv 2407.10671, Table 1
+        ("nemotron-4-340b", 341, 341),  # arXiv 2406.11704, Table 1: 9.4 and 331.6 billion
+        ("nemotron-4-15b", 15.6, 15.6),  # arXiv 2402.16819, Table 1
+        ("gemma-3-27b", 27, 27),  # arXiv 2503.19786, Table 1: 1.4 and 25.6 billion
+        ("smollm3-3b", 3.08, 3.08),  # HuggingFaceTB/SmolLM3-3B model card
+    ],
+)
+def test_published_sizes(model: str, total: float, active: float) -> None:
+    """Billions; active counts differ in whether embedding and output head belong."""
+    ours = values(model)
+    assert ours["total_parameters"] / 1e9 == pytest.approx(total, rel=0.015)
+    tables = ours["embedding_parameters"] + ours["head_parameters"]
+    assert (ours["active_parameters"] - tables) / 1e9 <= active + 0.5
+    assert ours["active_parameters"] / 1e9 >= active * 0.985
+
+
+def test_the_attention_kind_decides_not_which_numbers_are_present() -> None:
+    """Numbers of another kind of attention, left over in a row, change nothing."""
+    latent = dict.fromkeys(("q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"), 7)
+    grouped = {"num_key_value_heads": 3, "head_dim": 5}
+    for model, leftovers in (("llama-3-8b", latent), ("deepseek-v3", grouped)):
+        plain, mixed = values(model), values(model, **leftovers)
+        for name in ("total_parameters", "training_flops_per_token", "rank_dense_layer_parameters", "device_memory"):
+            assert mixed[name] == plain[name], (model, name)
 
 
 def test_prediction_layer_of_deepseek_v3() -> None:
@@ -116,6 +181,32 @@ def test_causal_window_is_the_band_below_the_diagonal() -> None:
     keys = 12 * 4096 / 2 + 12 * (128 - 128**2 / (2 * 4096))
     assert ours["attention_forward_flops_per_token"] == 2 * 64 * (64 + 64) * keys
     assert ours["attention_forward_flops_per_token_full_square"] == 2 * 64 * (64 + 64) * 24 * 4096
+
+
+@given(st.integers(1, 3000), st.integers(1, 3000), st.integers(1, 3000))
+def test_windows_and_chunks_count_the_keys_under_the_mask(sequence: int, window: int, chunk: int) -> None:
+    """Key by key, but for the half of the diagonal that the field's habit leaves out: half a key per query, and in a
+    window half a row of it."""
+    shape = {"num_hidden_layers": 1, "num_dense_layers": 0, "sequence_length": sequence}
+    full = {"sliding_window_layers": 0, "chunked_attention_layers": 0}
+    windowed = {"sliding_window": window, "sliding_window_layers": 1, "chunked_attention_layers": 0}
+    chunked = {"attention_chunk_size": chunk, "sliding_window_layers": 0, "chunked_attention_layers": 1}
+
+    def keys(**columns: int) -> float:
+        return float(values("llama-4-scout", **shape, **columns)["attended_keys_causal"]) * sequence
+
+    positions = range(sequence)
+    assert keys(**full) == pytest.approx(sum(q + 1 for q in positions) - sequence / 2)
+    assert keys(**windowed) == pytest.approx(sum(min(q + 1, window) for q in positions) - min(window, sequence) / 2)
+    assert keys(**chunked) == pytest.approx(sum(q % chunk + 1 for q in positions) - sequence / 2)
+
+
+def test_llama_4_scout_attends_in_chunks() -> None:
+    """36 of 48 layers reach 8192 keys; at 20,000 tokens the third chunk has 3616."""
+    ours = values("llama-4-scout", sequence_length=20_000)
+    chunked = (2 * 8192**2 + 3616**2) / (2 * 20_000)
+    assert ours["attended_keys_causal"] == pytest.approx(12 * 20_000 / 2 + 36 * chunked)
+    assert values("llama-4-scout", sequence_length=4096)["attended_keys_causal"] == 48 * 4096 / 2
 
 
 def test_window_longer_than_the_sequence_is_plain_causal_attention() -> None:

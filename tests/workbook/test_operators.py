@@ -18,6 +18,11 @@ STRATEGIES = [
     {"model": "gpt-oss-20b", "tensor_parallel_size": 4},
     {"model": "qwen3-30b-a3b", "tensor_parallel_size": 8, "expert_parallel_size": 16},
     {"model": "gpt-2"},
+    {"model": "qwen2-57b-a14b", "expert_parallel_size": 8, "tensor_parallel_size": 4},
+    {"model": "llama-4-maverick", "sequence_length": 20_000, "tensor_parallel_size": 8},
+    {"model": "gemma-3-27b", "tensor_parallel_size": 2},
+    {"model": "bloom-176b", "tensor_parallel_size": 4},
+    {"model": "glm-4.5", "multi_token_prediction": "on"},
 ]
 
 
