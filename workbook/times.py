@@ -382,9 +382,9 @@ def pipeline_time(compute_time, bubble_time, busiest_device_compute_time):
 
 
 @quantity("s", "Slower network")
-def network_time(scale_up_time, scale_out_time, pod_time):
+def network_time(scale_out_time, scale_up_time, pod_time):
     """The busiest of the networks."""
-    return most(scale_up_time, scale_out_time, pod_time)
+    return most(scale_out_time, scale_up_time, pod_time)
 
 
 @quantity("s", "Step time, lower bound")
