@@ -13,13 +13,14 @@ from workbook.sheets import (
     documentation,
     elasticities,
     precision,
+    recomputation,
     roofline,
     stages,
     summary,
 )
 from workbook.study import Study
 
-OF_ONE_STRATEGY = (roofline, stages, collectives, precision, elasticities)
+OF_ONE_STRATEGY = (roofline, stages, collectives, precision, recomputation, elasticities)
 
 
 def plan(study: Study, *, protect: bool = False) -> Plan:

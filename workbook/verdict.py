@@ -244,14 +244,16 @@ def nodes_over_break_even(
 
 
 @quantity("1", "Nodes of the smaller shard group", number_format="0.###")
-def shard_group_nodes(shard_size, shard_ranks_per_node, expert_shard_size, expert_shard_ranks_per_node):
-    """Below 1 where replicas share a node."""
-    return least(shard_size / shard_ranks_per_node, expert_shard_size / expert_shard_ranks_per_node)
+def shard_group_nodes(
+    shard_size, parameter_copies, shard_ranks_per_node, expert_shard_size, expert_shard_ranks_per_node
+):
+    """Of one copy of a stage. Below 1 where replicas share a node."""
+    return least(shard_size / shard_ranks_per_node, expert_shard_size / expert_shard_ranks_per_node) / parameter_copies
 
 
 @quantity("1", "Shard groups at break-even", number_format="0.###")
 def break_even_shard_groups(
-    data_parallel_replicas, shard_group_nodes, nodes_over_break_even, shard_size, expert_shard_size
+    data_parallel_replicas, shard_group_nodes, nodes_over_break_even, shard_size, expert_shard_size, parameter_copies
 ):
     """At least 1 where the shard groups still stand at the break-even nodes: each needs a rank, and with replicas a
     whole node, now and then.
@@ -259,7 +261,11 @@ def break_even_shard_groups(
     return where(
         data_parallel_replicas > 1,
         shard_group_nodes / most(1, nodes_over_break_even),
-        where(nodes_over_break_even > 0, least(shard_size, expert_shard_size) / nodes_over_break_even, 0),
+        where(
+            nodes_over_break_even > 0,
+            least(shard_size, expert_shard_size) / parameter_copies / nodes_over_break_even,
+            0,
+        ),
     )
 
 

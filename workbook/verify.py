@@ -26,12 +26,14 @@ from workbook.analysis import analysis
 from workbook.collectives import collectives
 from workbook.file_inputs import Inputs, read_inputs
 from workbook.operators import operators
-from workbook.sheets import elasticities, precision, summary
+from workbook.sheets import elasticities, precision, recomputation, summary
 from workbook.stages import stages
 
 TOLERANCE = 1e-9
 ROW_SHEETS: Mapping[str, RowModel] = {"Roofline": operators, "Stages": stages, "Collectives": collectives}
-SCENARIOS: Mapping[str, Scenario] = {precision.TITLE: precision.ladder}
+SCENARIOS: Mapping[str, Scenario] = {
+    ladder.title: ladder.scenario for ladder in (precision.ladder, recomputation.ladder)
+}
 NO_TABLE: tuple[Mapping[Any, int], Mapping[Any, int]] = ({}, {})
 ABSENT = "nothing"
 NOT_OK = "not OK"

@@ -27,7 +27,7 @@ from workbook.analysis import analysis
 from workbook.study import Study
 
 PORTABLE = {"IF", "IFERROR", "MIN", "MAX", "SUM", "SUMPRODUCT", "CEILING", "INDEX", "MATCH", "AND", "OR", "NOT"}
-ONE_STRATEGY = ("Roofline", "Stages", "Collectives", "Precision", "Elasticities")
+ONE_STRATEGY = ("Roofline", "Stages", "Collectives", "Precision", "Recomputation", "Elasticities")
 CALCULATED = [q.name for q in analysis.quantities.values() if q.kind not in (Kind.INPUT, Kind.CONSTANT)]
 INPUTS = [q.name for q in analysis.quantities.values() if q.kind is Kind.INPUT]
 
@@ -173,7 +173,7 @@ def test_every_drop_down_offers_what_its_cells_hold(
                 checked += value is not None
     choices = sum(analysis[name].choices is not None for name in INPUTS)
     models = sum(stored.get(("Models", f"A{row}")) is not None for row in range(8, 100))
-    cases = sum(stored.get(("Precision", f"{column}8")) is not None for column in "DEF")
+    cases = sum(stored.get((s, f"{c}8")) is not None for s in ("Precision", "Recomputation") for c in "DEFGH")
     assert checked == choices * len(rows.columns) + len(ONE_STRATEGY) + cases + models
 
 

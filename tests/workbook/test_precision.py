@@ -9,7 +9,9 @@ from pyxl.scenario import DIFFERING, POSSIBLE, shown
 from workbook import catalogue, study
 from workbook.analysis import analysis
 from workbook.book import plan
-from workbook.sheets.precision import RECIPES, RESULTS, ladder
+from workbook.sheets.precision import ladder as sheet_ladder
+
+ladder, RECIPES, RESULTS = sheet_ladder.scenario, sheet_ladder.alternatives, sheet_ladder.scenario.results
 
 SHIPPED = study.load()
 RECIPE_NAMES = [row["name"] for row in catalogue.choices()["Precision"].rows]

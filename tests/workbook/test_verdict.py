@@ -87,7 +87,7 @@ def assert_nodes_break_even(inputs: Mapping[str, Any]) -> None:
         assert_even(found)
         assert_flips(with_nodes(inputs, base, nodes * TOUCH), with_nodes(inputs, base, nodes / TOUCH))
     elif base["data_parallel_replicas"] == 1:  # none: the fewest nodes that hold the degrees still wait for the network
-        group = min(base["shard_size"], base["expert_shard_size"])
+        group = min(base["shard_size"], base["expert_shard_size"]) / base["parameter_copies"]
         fewest = with_nodes(inputs, base, base["nodes"] / group)
         assert fewest["scale_out_time"] >= fewest["pipeline_time"]
 

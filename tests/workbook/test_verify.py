@@ -152,7 +152,7 @@ def test_a_changed_formula_is_found_on_every_sheet(typed: Any, held: Mapping[Pla
 
 
 @pytest.mark.parametrize(
-    "sheet", ["Summary", "Roofline", "Stages", "Collectives", "Precision", "Elasticities", "Checks"]
+    "sheet", ["Summary", "Roofline", "Stages", "Collectives", "Precision", "Recomputation", "Elasticities", "Checks"]
 )
 def test_a_deleted_sheet_is_found(sheet: str, edited: Any) -> None:
     assert ("", "sheet", "the sheet is missing") in differences(edited(lambda book: book.remove(book[sheet])))

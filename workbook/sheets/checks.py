@@ -16,14 +16,16 @@ from pyxl.operations import Symbol, failures, least, most, pick, require, total,
 from pyxl.plan import Formula, Reference, Sheet
 from pyxl.scenario import DIFFERING, own
 from workbook.analysis import analysis
-from workbook.sheets import elasticities, precision
+from workbook.sheets import elasticities, precision, recomputation
+from workbook.sheets.ladder import Ladder
 from workbook.stages import STAGES
 from workbook.study import Study
 
 # Sheets of one strategy, and what their references are keyed with.
+LADDERS = (precision.ladder, recomputation.ladder)
 SHOWN = {
     **{title: title for title in ("Roofline", "Stages", "Collectives", "Elasticities")},
-    precision.TITLE: precision.HEADING,
+    **{ladder.title: ladder.heading for ladder in LADDERS},
 }
 
 
@@ -147,26 +149,26 @@ def _lines() -> list[CheckLine]:
                 ),
             )
         )
-    lines.append(_own_recipe())
+    lines.extend(map(_own_choice, LADDERS))
     lines.append(_slower_clock())
     return lines
 
 
-def _own_recipe() -> CheckLine:
-    """The ladder's column with the strategy's own recipe, if it has one, against the Analysis."""
+def _own_choice(ladder: Ladder) -> CheckLine:
+    """The ladder's column with the strategy's own choice, if it has one, against the Analysis."""
 
     def off(name: str) -> Any:
-        own_value, differing = Symbol(f"{precision.HEADING}.{own(name)}"), Symbol(f"{precision.HEADING}.{DIFFERING}")
-        column = pick(0, differing, Symbol(f"{precision.HEADING}.{name}"))
+        own_value, differing = Symbol(f"{ladder.heading}.{own(name)}"), Symbol(f"{ladder.heading}.{DIFFERING}")
+        column = pick(0, differing, Symbol(f"{ladder.heading}.{name}"))
         value = where(least(differing) == 0, column, own_value)
         return most(value - own_value, own_value - value) / own_value
 
     return CheckLine(
-        "Precision agrees with the Analysis",
-        "Step time and memory of the sheet Precision, under the strategy's own recipe, against the Analysis.",
+        f"{ladder.title} agrees with the Analysis",
+        f"Step time and memory of the sheet {ladder.title}, under the strategy's own choice, against the Analysis.",
         require(
             most(*map(off, ("step_time_lower_bound", "device_memory"))) <= Symbol("relative_tolerance"),
-            "the sheet Precision differs from the Analysis, or a recipe in its head is no row of the table Precision",
+            f"the sheet {ladder.title} differs from the Analysis, or a choice in its head is no row of its table",
         ),
     )
 

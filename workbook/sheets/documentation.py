@@ -50,6 +50,7 @@ SHEETS = {
     "Stages": "Devices of one chosen strategy's pipeline",
     "Collectives": "Messages of one chosen strategy by group and network",
     "Precision": "One chosen strategy under several precision recipes",
+    "Recomputation": "One chosen strategy under several recomputation policies: what would make it fit",
     "Elasticities": "How much one chosen strategy's step time follows each input",
     "Hardware": "Devices and their rates, each with its source",
     "Models": "Models and their configurations",
