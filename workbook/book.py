@@ -17,6 +17,7 @@ from workbook.sheets import (
     roofline,
     stages,
     summary,
+    validation,
 )
 from workbook.study import Study
 
@@ -44,6 +45,7 @@ def plan(study: Study, *, protect: bool = False) -> Plan:
         constants_sheet,
         checks_sheet,
         documentation.formulas(placed, (summary_sheet, *shown, checks_sheet)),
+        validation.sheet(),
         documentation.sources(study),
     ]
     sheets.append(documentation.about(sheets))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ from workbook.analysis import analysis
 from workbook.published_runs import Inputs, Run, read, shipped, tables
 
 Values = Mapping[str, Any]
+REPORT = shipped()[0].with_name("report.json")
 
 
 @dataclass(frozen=True)
@@ -112,13 +114,16 @@ class Report:
             grouped.setdefault(comparison.run.source, []).append(comparison)
         return sorted((Summary(*item) for item in grouped.items()), key=lambda summary: (-summary.rows, summary.name))
 
-    def as_json(self) -> dict[str, Any]:
-        """Totals and rows, as `solbook validate --json` prints them."""
+    def totals(self) -> dict[str, Any]:
+        """Totals of all rows and of each source."""
         return {
             "total": _summary_as_json(self.total),
             "sources": {summary.name: _summary_as_json(summary) for summary in self.sources},
-            "rows": [_row_as_json(comparison) for comparison in self.comparisons],
         }
+
+    def as_json(self) -> dict[str, Any]:
+        """Totals and rows, as `solbook validate --json` prints them."""
+        return self.totals() | {"rows": [_row_as_json(comparison) for comparison in self.comparisons]}
 
 
 def _summary_as_json(summary: Summary) -> dict[str, Any]:
@@ -151,6 +156,15 @@ def _row_as_json(comparison: Comparison) -> dict[str, Any]:
         "bound": comparison.bound,
         "violation": comparison.violation,
     }
+
+
+def shipped_report() -> Mapping[str, Any]:
+    """Totals by source of the shipped runs, as they were computed for this version: what the workbook shows.
+
+    `tests/reports/validation.py` writes the file, and a test compares it with a fresh report.
+    """
+    report: Mapping[str, Any] = json.loads(REPORT.read_text(encoding="utf-8"))
+    return report
 
 
 def validate(paths: Iterable[Path] | None = None) -> Report:

@@ -212,6 +212,7 @@ def test_the_summary_has_a_line_per_slot(
 def test_sheets_stand_in_reading_order(book: Any) -> None:
     assert book.sheetnames == [
         "Summary", "Analysis", *ONE_STRATEGY, "Hardware", "Models", "Choices", "Constants", "Checks", "Formulas",
+        "Validation",
         "Sources", "About",
     ]  # fmt: skip
     assert book.active.title == "Summary"

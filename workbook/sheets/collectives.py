@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pyxl.layout import rows_sheet
 from pyxl.layout.header import start
 from pyxl.layout.model_sheet import ModelSheet
-from pyxl.plan import Reference, Sheet
+from pyxl.plan import Reference, Sheet, letter
 from workbook.collectives import collectives
 from workbook.study import Study
 
@@ -23,4 +23,6 @@ def sheet(
         "Of experts a share is the number of copies of a token.",
     )
     table = rows_sheet.lay_out(laid_out, collectives, study.values, chosen, placed, places)
+    # What is taken from the Analysis stands on the right and would make the print tiny.
+    laid_out.print_area = f"A1:{letter(max(table.columns.values()))}{table.lines[-1]}"
     return laid_out, table.references

@@ -58,6 +58,7 @@ SHEETS = {
     "Constants": "Numbers of the field",
     "Checks": "What must hold, and the master check",
     "Formulas": "Every formula once, in words and in Excel",
+    "Validation": "Published training runs against their lower bounds",
     "Sources": "Every source and what rests on it",
     "About": "This sheet",
 }
