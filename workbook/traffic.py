@@ -514,15 +514,19 @@ def tensor_blocks(
     num_hidden_layers,
     num_prediction_layers,
     num_dense_layers,
+    parallel_blocks,
     num_moe_layers,
     moe_tensor_blocks,
     pipeline_parallel_size,
 ):
-    """Attention and MLP blocks that tensor parallelism brackets with collectives."""
+    """Attention and MLP blocks that tensor parallelism brackets with collectives; side by side they share them.
+
+    Source: Chowdhery et al. 2022, arXiv 2204.02311, section 2 (parallel layers)
+    """
     return (
         num_hidden_layers
         + num_prediction_layers
-        + num_dense_layers
+        + num_dense_layers * (1 - parallel_blocks)
         + (num_moe_layers + num_prediction_layers) * moe_tensor_blocks
     ) / pipeline_parallel_size
 
