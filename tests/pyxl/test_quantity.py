@@ -254,7 +254,7 @@ def test_one_formula_serves_several_quantities(model: Model) -> None:
 
 
 def test_what_stands_for_no_parameter_is_refused(model: Model) -> None:
-    with pytest.raises(DefinitionError, match="'cost' at .* has no parameter prize"):
+    with pytest.raises(DefinitionError, match=r"'cost' at .* has no parameter prize"):
 
         @model.quantity("USD", "Cost", prize="size")
         def cost(size: Any) -> Any:
