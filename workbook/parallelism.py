@@ -158,6 +158,25 @@ def pipeline_is_remote(pipeline_parallel_size, pipeline_stride, node_ranks):
     return where(pipeline_parallel_size > 1, where(pipeline_parallel_size * pipeline_stride > node_ranks, 1, 0), 0)
 
 
+@quantity("1", "Stages in a node")
+def stages_in_node(
+    pipeline_is_remote,
+    pipeline_inside_data,
+    pipeline_inside_tensor,
+    node_ranks,
+    pipeline_stride,
+    pipeline_parallel_size,
+):
+    """Devices of a pipeline that share a node. Stages that stand farthest apart are taken to have a node each, also on
+    a cluster with fewer nodes than stages.
+    """
+    return where(
+        pipeline_is_remote == 1,
+        where(pipeline_inside_data + pipeline_inside_tensor > 0, most(1, node_ranks / pipeline_stride), 1),
+        pipeline_parallel_size,
+    )
+
+
 @quantity("1", "Copies of a stage in a node")
 def copies_in_node(pipeline_is_remote, parameter_copies):
     """Where a schedule keeps two copies of every stage, both share a node only if the whole pipeline does."""

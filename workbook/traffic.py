@@ -717,12 +717,14 @@ analysis.section("Traffic: pipeline parallel")
 
 
 @quantity("1", "Messages per micro-batch and device")
-def pipeline_messages(pipeline_parallel_size, virtual_stages):
-    """Activations on and gradients back, once per chunk: an inner device sends both, of two devices one sends less."""
+def pipeline_messages(pipeline_parallel_size, virtual_stages, mirrors_stages):
+    """Activations on and gradients back, once per chunk: an inner device sends both. Of two devices each sends one of
+    them over every border of chunks between the two, of which there are fewer where the pipeline turns on a device.
+    """
     return where(
         pipeline_parallel_size > 2,
         2 * virtual_stages,
-        where(pipeline_parallel_size > 1, 2 * virtual_stages - 1, 0),
+        where(pipeline_parallel_size > 1, where(mirrors_stages == 1, virtual_stages, 2 * virtual_stages - 1), 0),
     )
 
 
@@ -732,16 +734,22 @@ def pipeline_bytes(pipeline_messages, tokens_per_rank, hidden_size, activation_b
     return pipeline_messages * tokens_per_rank * hidden_size * activation_bytes
 
 
+@quantity("1", "Remote share of pipeline messages", number_format=SHARE)
+def pipeline_remote_share(pipeline_is_remote, stages_in_node):
+    """Part of its messages that a device at the border of a node sends out: half, if its other neighbour is inside."""
+    return pipeline_is_remote / where(stages_in_node >= 2, 2, 1)
+
+
 @quantity("byte", "Pipeline, scale-out")
-def pipeline_scale_out_bytes(pipeline_bytes, pipeline_is_remote):
+def pipeline_scale_out_bytes(pipeline_bytes, pipeline_remote_share):
     """Through the NIC."""
-    return pipeline_bytes * pipeline_is_remote
+    return pipeline_bytes * pipeline_remote_share
 
 
 @quantity("byte", "Pipeline, scale-up")
-def pipeline_scale_up_bytes(pipeline_bytes, pipeline_is_remote):
+def pipeline_scale_up_bytes(pipeline_bytes, pipeline_remote_share):
     """Over the scale-up network."""
-    return pipeline_bytes * (1 - pipeline_is_remote)
+    return pipeline_bytes * (1 - pipeline_remote_share)
 
 
 analysis.section("Traffic")

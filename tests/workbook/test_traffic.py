@@ -243,3 +243,33 @@ def test_two_copies_of_a_stage_share_its_micro_batches() -> None:
     assert two["weight_hbm_bytes"] == one["weight_hbm_bytes"]
     first = one["gradient_hbm_bytes"] / (2 * 120 - 1)
     assert two["gradient_hbm_bytes"] == pytest.approx(one["gradient_hbm_bytes"] - first, rel=1e-12)
+
+
+@pytest.mark.parametrize(("domain", "inside", "out"), [(1, 0, 2), (2, 1, 1), (4, 1, 1), (8, 2, 0)])
+def test_stages_in_a_node_send_to_each_other_inside(domain: int, inside: int, out: int) -> None:
+    """Eight stages side by side: one at the border of a node has one neighbour inside."""
+    ours = values(model="llama-3-70b", precision="BF16", devices=64, pipeline_parallel_size=8, scale_up_domain=domain,
+                  rank_order="pipeline, tensor, context, data")  # fmt: skip
+    message = ours["tokens_per_rank"] * ours["hidden_size"] * 2
+    assert (ours["pipeline_scale_up_bytes"], ours["pipeline_scale_out_bytes"]) == (inside * message, out * message)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "virtual", "messages"),
+    [("1F1B", 1, 1), ("DualPipe", 1, 1), ("interleaved 1F1B", 2, 3), ("ZB-V", 2, 2), ("DualPipeV", 2, 2)],
+)
+def test_messages_between_two_devices(schedule: str, virtual: int, messages: int) -> None:
+    """Chunks 0 1 0 1 have three borders between the two devices, chunks 0 1 1 0 of a V have two; each device sends
+    activations or gradients over every one."""
+    ours = values(pipeline_parallel_size=2, pipeline_schedule=schedule, virtual_stages=virtual)
+    assert ours["pipeline_messages"] == messages
+
+
+def test_a_micro_batch_leaves_each_node_once_on_its_way() -> None:
+    """Sixteen stages, four to a node, there and back; DualPipe feeds the pipeline from both ends to its middle."""
+    inputs = {"pipeline_parallel_size": 16, "scale_up_domain": 4, "rank_order": "pipeline, tensor, context, data",
+              "scale_up_latency": 1, "scale_out_latency": 100}  # fmt: skip
+    assert values(**inputs)["pipeline_traversal_latency"] == 2 * (12 * 1 + 3 * 100)
+    assert values(**inputs, pipeline_schedule="DualPipe")["pipeline_traversal_latency"] == 2 * (6 * 1 + 1 * 100)
+    outermost = inputs | {"rank_order": "tensor, context, data, pipeline"}
+    assert values(**outermost)["pipeline_traversal_latency"] == 2 * 15 * 100
