@@ -138,29 +138,38 @@ def tensor_pod_share(tensor_parallel_size, tensor_ranks_in_pod, enters_node_once
     )
 
 
+@quantity("1", "Context ranks of a node need the same bytes")
+def context_shares_bytes(enters_node_once, exchanges_heads):
+    """1 where keys and values enter a node once for all of its ranks; where heads are exchanged each rank has its own.
+
+    Source: Jacobs et al. 2023 (DeepSpeed Ulysses), arXiv 2309.14509, section 3.2 (all-to-all)
+    """
+    return enters_node_once * (1 - exchanges_heads)
+
+
 @quantity("1", "Scale-out share, context parallel group", number_format=SHARE)
-def context_scale_out_share(context_parallel_size, context_ranks_in_node, enters_node_once):
+def context_scale_out_share(context_parallel_size, context_ranks_in_node, context_shares_bytes):
     """Part of a tensor that reaches a rank's NIC in a collective, over the context parallel group."""
     return (
         (context_parallel_size - context_ranks_in_node)
         / context_parallel_size
-        / where(enters_node_once == 1, context_ranks_in_node, 1)
+        / where(context_shares_bytes == 1, context_ranks_in_node, 1)
     )
 
 
 @quantity("1", "Scale-up share, context parallel group", number_format=SHARE)
-def context_scale_up_share(context_ranks_in_node, enters_node_once, context_parallel_size):
+def context_scale_up_share(context_ranks_in_node, context_shares_bytes, context_parallel_size):
     """Part of a tensor that reaches a rank by the scale-up network, over the context parallel group."""
-    return (context_ranks_in_node - 1) / where(enters_node_once == 1, context_ranks_in_node, context_parallel_size)
+    return (context_ranks_in_node - 1) / where(context_shares_bytes == 1, context_ranks_in_node, context_parallel_size)
 
 
 @quantity("1", "Share between pods, context parallel group", number_format=SHARE)
-def context_pod_share(context_parallel_size, context_ranks_in_pod, enters_node_once):
+def context_pod_share(context_parallel_size, context_ranks_in_pod, context_shares_bytes):
     """Part of a tensor that reaches a rank from other pods in a collective, over the context parallel group."""
     return (
         (context_parallel_size - context_ranks_in_pod)
         / context_parallel_size
-        / where(enters_node_once == 1, context_ranks_in_pod, 1)
+        / where(context_shares_bytes == 1, context_ranks_in_pod, 1)
     )
 
 

@@ -273,3 +273,17 @@ def test_a_micro_batch_leaves_each_node_once_on_its_way() -> None:
     assert values(**inputs, pipeline_schedule="DualPipe")["pipeline_traversal_latency"] == 2 * (6 * 1 + 1 * 100)
     outermost = inputs | {"rank_order": "tensor, context, data, pipeline"}
     assert values(**outermost)["pipeline_traversal_latency"] == 2 * 15 * 100
+
+
+@pytest.mark.parametrize("bandwidth_model", ["flat", "hierarchical", "hierarchical, in-network reduction"])
+def test_an_all_to_all_brings_each_rank_its_own_heads(bandwidth_model: str) -> None:
+    """Ulysses (arXiv 2309.14509) on two nodes of 4: of what a rank gets, 3/7 is from its node, in whatever model."""
+    ours = values(
+        model="llama-3-70b", precision="BF16", devices=8, scale_up_domain=4, context_parallel_size=8,
+        context_parallel_algorithm="Ulysses", bandwidth_model=bandwidth_model, recomputation="none",
+        global_batch_size=1,
+    )  # fmt: skip
+    heads = 2 * 64 * 128 + 2 * 8 * 128  # queries and outputs, keys and values, each there and back
+    sent = 4096 / 8 * 80 * 2 * 2 * heads
+    assert ours["context_scale_up_bytes"] == pytest.approx(sent * 3 / 8)
+    assert ours["context_scale_out_bytes"] == pytest.approx(sent * 4 / 8)
