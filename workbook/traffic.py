@@ -204,29 +204,42 @@ def expert_tensor_pod_share(expert_tensor_parallel_size, expert_tensor_ranks_in_
 analysis.section("Traffic: data parallel")
 
 
-@quantity("1", "Dense state per rank, average stage", number_format="#,##0")
-def rank_dense_parameters(
+@quantity("1", "Layers per rank, average stage", number_format="#,##0")
+def rank_layer_parameters(
     num_dense_layers,
     rank_dense_layer_parameters,
     num_moe_layers,
     num_prediction_layers,
     rank_moe_layer_parameters,
+    rank_prediction_parameters,
+    pipeline_parallel_size,
+    parameter_copies,
+):
+    """All layers but the routed experts, spread evenly over the stages, once per copy that a device holds."""
+    return (
+        (
+            num_dense_layers * rank_dense_layer_parameters
+            + (num_moe_layers + num_prediction_layers) * rank_moe_layer_parameters
+            + rank_prediction_parameters
+        )
+        / pipeline_parallel_size
+        * parameter_copies
+    )
+
+
+@quantity("1", "Dense state per rank, average stage", number_format="#,##0")
+def rank_dense_parameters(
+    rank_layer_parameters,
     embedding_parameters,
     tensor_parallel_size,
     rank_head_parameters,
-    rank_prediction_parameters,
     pipeline_parallel_size,
     parameter_copies,
 ):
     """All that is not a routed expert, spread evenly over the stages, once per copy that a device holds."""
     return (
-        (
-            num_dense_layers * rank_dense_layer_parameters
-            + (num_moe_layers + num_prediction_layers) * rank_moe_layer_parameters
-            + embedding_parameters / tensor_parallel_size
-            + rank_head_parameters
-            + rank_prediction_parameters
-        )
+        rank_layer_parameters
+        + (embedding_parameters / tensor_parallel_size + rank_head_parameters)
         / pipeline_parallel_size
         * parameter_copies
     )
@@ -815,39 +828,59 @@ def pod_bytes(data_parallel_pod_bytes, expert_pod_bytes, tensor_pod_bytes, exper
 analysis.section("Traffic: HBM")
 
 
+@quantity("1", "Output matrix per rank, average stage", number_format="#,##0")
+def rank_output_parameters(vocab_size, hidden_size, tensor_parallel_size, pipeline_parallel_size, parameter_copies):
+    """What the last hidden state is multiplied with, tied or not; of an embedding only the tokens' rows are read."""
+    return vocab_size * hidden_size / tensor_parallel_size / pipeline_parallel_size * parameter_copies
+
+
 @quantity("byte", "HBM: weights")
 def weight_hbm_bytes(
-    rank_dense_parameters,
+    rank_layer_parameters,
     rank_expert_parameters,
-    microbatches_per_copy,
     weight_reads_per_microbatch,
     repeats_layer,
+    rank_output_parameters,
+    microbatches_per_copy,
     weight_bytes,
 ):
-    """Weights are read in the forward and in the backward pass of every micro-batch, and again where layers are
-    repeated.
+    """Weights are read in the forward and in the backward pass of every micro-batch, those of layers again where they
+    are repeated.
     """
     return (
-        (rank_dense_parameters + rank_expert_parameters)
+        (
+            (rank_layer_parameters + rank_expert_parameters) * (weight_reads_per_microbatch + repeats_layer)
+            + rank_output_parameters * weight_reads_per_microbatch
+        )
         * microbatches_per_copy
-        * (weight_reads_per_microbatch + repeats_layer)
         * weight_bytes
     )
 
 
 @quantity("byte", "HBM: gradients")
 def gradient_hbm_bytes(
-    rank_dense_parameters,
+    shards_gradients,
+    rank_layer_parameters,
     rank_expert_parameters,
+    rank_output_parameters,
     microbatches_per_copy,
     gradient_accesses_per_microbatch,
+    gradient_reduce_bytes,
+    rank_dense_parameters,
     gradient_bytes,
 ):
-    """Every micro-batch adds to the gradients: they are read and written, but for the first, which only writes."""
+    """All gradients are written once, and every further micro-batch reads and writes those of all matrices. Where they
+    are sharded every micro-batch writes its own, which are read to be reduced.
+    """
     return (
-        (rank_dense_parameters + rank_expert_parameters)
-        * most(1, microbatches_per_copy * gradient_accesses_per_microbatch - 1)
-        * gradient_bytes
+        where(
+            shards_gradients == 1,
+            microbatches_per_copy * gradient_reduce_bytes,
+            most(0, microbatches_per_copy - 1) * gradient_bytes,
+        )
+        * (rank_layer_parameters + rank_expert_parameters + rank_output_parameters)
+        * gradient_accesses_per_microbatch
+        + (1 - shards_gradients) * (rank_dense_parameters + rank_expert_parameters) * gradient_bytes
     )
 
 
