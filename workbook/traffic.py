@@ -840,20 +840,21 @@ def weight_hbm_bytes(
     rank_expert_parameters,
     weight_reads_per_microbatch,
     repeats_layer,
+    weight_operand_bytes,
     rank_output_parameters,
-    microbatches_per_copy,
     weight_bytes,
+    microbatches_per_copy,
 ):
     """Weights are read in the forward and in the backward pass of every micro-batch, those of layers again where they
-    are repeated.
+    are repeated, in the format that they are multiplied in.
+
+    Source: NVIDIA Transformer Engine, is_first_microbatch (keeps FP8 copies of the weights between micro-batches)
     """
-    return (
-        (
-            (rank_layer_parameters + rank_expert_parameters) * (weight_reads_per_microbatch + repeats_layer)
-            + rank_output_parameters * weight_reads_per_microbatch
-        )
-        * microbatches_per_copy
-        * weight_bytes
+    return microbatches_per_copy * (
+        (rank_layer_parameters + rank_expert_parameters)
+        * (weight_reads_per_microbatch + repeats_layer)
+        * weight_operand_bytes
+        + rank_output_parameters * weight_reads_per_microbatch * weight_bytes
     )
 
 

@@ -259,6 +259,18 @@ def test_an_embedding_is_read_by_rows() -> None:
     assert untied["hbm_bytes"] - tied["hbm_bytes"] == pytest.approx(table * (4 + 2 * 12))
 
 
+def test_weights_are_read_as_they_are_multiplied() -> None:
+    """FP8 copies of the weights, made once per step: a byte each in either pass, however they are kept; BF16 for the
+    output head."""
+    inputs = {"model": "llama-3-8b", "devices": 1, "global_batch_size": 8, "recomputation": "none"}
+    head = 128_256 * 4096
+    layers = 8_030_261_248 - 2 * head
+    for recipe, kept, read in (("BF16", 2, 2), ("FP8 (current scaling)", 2, 1), ("NVFP4", 2, 0.5 + 1 / 256)):
+        ours = values(**inputs, precision=recipe)
+        assert ours["weight_bytes"] == kept
+        assert ours["weight_hbm_bytes"] == pytest.approx(8 * 2 * (read * layers + 2 * head), rel=1e-5)
+
+
 def test_sharded_gradients_are_not_added_up_whole() -> None:
     """FSDP (arXiv 2304.11277, section 4.4): each micro-batch's gradients exist in BF16 until they are reduced."""
     inputs = {"model": "llama-3-8b", "devices": 64, "global_batch_size": 512, "precision": "BF16"}
