@@ -64,6 +64,7 @@ def check_choices(
 @check("Byte widths are positive")
 def check_bytes(
     weight_bytes,
+    weight_operand_bytes,
     gradient_bytes,
     master_weight_bytes,
     moment_bytes,
@@ -80,6 +81,7 @@ def check_bytes(
         where(
             least(
                 weight_bytes,
+                weight_operand_bytes,
                 gradient_bytes,
                 master_weight_bytes,
                 moment_bytes,

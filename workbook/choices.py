@@ -402,6 +402,14 @@ _choice(
     "Format that the output head is multiplied in: 0 for BF16 (or FP16), 1 for FP8, 2 for FP4.",
 )
 _choice("weight_bytes", "precision", "Precision", "Bytes per weight", "Weights as kept for the forward pass.", "byte")
+_choice(
+    "weight_operand_bytes",
+    "precision",
+    "Precision",
+    "Bytes per multiplied weight",
+    "Weights of layers as they are multiplied: copies in the recipe's format, made once per step.",
+    "byte",
+)
 _choice("gradient_bytes", "precision", "Precision", "Bytes per gradient", "Gradients as accumulated.", "byte")
 _choice(
     "master_weight_bytes",

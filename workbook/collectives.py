@@ -228,11 +228,9 @@ EXPERT: dict[str, Any] = {
 }
 PIPELINE: dict[str, Any] = {
     "group_size": lambda pipeline_parallel_size: pipeline_parallel_size,
-    "group_ranks_in_node": lambda pipeline_parallel_size, pipeline_is_remote: (
-        1 + (pipeline_parallel_size - 1) * (1 - pipeline_is_remote)
-    ),
-    "scale_out_share": lambda pipeline_is_remote: pipeline_is_remote,
-    "scale_up_share": lambda pipeline_is_remote: 1 - pipeline_is_remote,
+    "group_ranks_in_node": lambda stages_in_node: stages_in_node,
+    "scale_out_share": lambda pipeline_remote_share: pipeline_remote_share,
+    "scale_up_share": lambda pipeline_remote_share: 1 - pipeline_remote_share,
     "pod_share": 0,
     "latency": lambda pipeline_message_latency: pipeline_message_latency,
 }

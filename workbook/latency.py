@@ -5,7 +5,7 @@ and round the nodes; where switches add up, it takes one hop in each network. Al
 so it counts in the upper bound only; the way of one micro-batch through the pipeline cannot.
 """
 
-from pyxl.operations import least, where
+from pyxl.operations import least, most, where
 from workbook.model import analysis, quantity
 
 analysis.section("Latency")
@@ -268,6 +268,14 @@ def latency_time(data_parallel_latency, tensor_latency, expert_latency, context_
 
 
 @quantity("s", "Latency of the way through the pipeline")
-def pipeline_traversal_latency(pipeline_parallel_size, pipeline_message_latency):
-    """A micro-batch must reach the last device and its gradient must return: no schedule hides these hops."""
-    return 2 * (pipeline_parallel_size - 1) * pipeline_message_latency
+def pipeline_traversal_latency(
+    pipeline_parallel_size, bubble_stage_divisor, stages_in_node, scale_out_latency, scale_up_latency
+):
+    """A micro-batch must reach the last device, or from both ends the middle, and its gradient must return: no schedule
+    hides these hops. One of them leaves each node on the way.
+    """
+    return 2 * (
+        (pipeline_parallel_size / bubble_stage_divisor - 1) * scale_up_latency
+        + most(0, pipeline_parallel_size / bubble_stage_divisor / stages_in_node - 1)
+        * (scale_out_latency - scale_up_latency)
+    )

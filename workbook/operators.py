@@ -47,9 +47,9 @@ def flops(flops_per_multiply_add, m, n, k):
 
 
 @operators.quantity("byte", "Weight bytes, once")
-def weight_bytes_read(has_weight, n, k, weight_bytes):
-    """The weight is read once."""
-    return has_weight * n * k * weight_bytes
+def weight_bytes_read(has_weight, n, k, precision_level, weight_operand_bytes, weight_bytes):
+    """The weight is read once, in the operator's precision."""
+    return has_weight * n * k * where(precision_level > 0, weight_operand_bytes, weight_bytes)
 
 
 @operators.quantity("byte", "Activation bytes, once")

@@ -2,7 +2,8 @@
 
 Ranks stand in a row, each node and each pod a stretch of it. The members of a group stand a fixed number of ranks
 apart, its stride, so that a node holds as many of them as strides fit into it. Dense layers see the grid tensor x
-context x data x pipeline, routed experts the grid expert tensor x expert x expert data x pipeline over the same ranks.
+context x data x pipeline, routed experts the grid expert tensor x expert x expert data x pipeline over the same ranks:
+the ranks of a stage in their order, wherever the rank order puts the other stages.
 """
 
 from pyxl.operations import least, most, where
@@ -131,24 +132,6 @@ def replica_stride(data_stride, data_shard_size):
     return data_stride * data_shard_size
 
 
-@quantity("1", "Stride of the expert parallel group")
-def expert_stride(tensor_stride, expert_tensor_parallel_size):
-    """Ranks from one expert parallel rank to the next; expert tensor ranks come first."""
-    return tensor_stride * expert_tensor_parallel_size
-
-
-@quantity("1", "Stride of the expert shard group")
-def expert_shard_stride(expert_stride, expert_parallel_size, pipeline_inside_data, pipeline_parallel_size):
-    """Ranks from one expert data parallel rank to the next."""
-    return expert_stride * expert_parallel_size * where(pipeline_inside_data == 1, pipeline_parallel_size, 1)
-
-
-@quantity("1", "Stride of the expert replica group")
-def expert_replica_stride(expert_shard_stride, expert_data_shard_size):
-    """Ranks from one replica of an expert shard to the next."""
-    return expert_shard_stride * expert_data_shard_size
-
-
 @quantity("1", "Stride of the pipeline")
 def pipeline_stride(
     pipeline_inside_tensor,
@@ -173,6 +156,25 @@ analysis.section("Parallelism: groups in a node")
 def pipeline_is_remote(pipeline_parallel_size, pipeline_stride, node_ranks):
     """1 where some stage boundary crosses nodes; the slowest boundary sets the pace."""
     return where(pipeline_parallel_size > 1, where(pipeline_parallel_size * pipeline_stride > node_ranks, 1, 0), 0)
+
+
+@quantity("1", "Stages in a node")
+def stages_in_node(
+    pipeline_is_remote,
+    pipeline_inside_data,
+    pipeline_inside_tensor,
+    node_ranks,
+    pipeline_stride,
+    pipeline_parallel_size,
+):
+    """Devices of a pipeline that share a node. Stages that stand farthest apart are taken to have a node each, also on
+    a cluster with fewer nodes than stages.
+    """
+    return where(
+        pipeline_is_remote == 1,
+        where(pipeline_inside_data + pipeline_inside_tensor > 0, most(1, node_ranks / pipeline_stride), 1),
+        pipeline_parallel_size,
+    )
 
 
 @quantity("1", "Copies of a stage in a node")
@@ -211,22 +213,28 @@ def replicas_in_node(data_parallel_replicas, node_ranks, replica_stride):
     return least(data_parallel_replicas, most(1, node_ranks / replica_stride))
 
 
+@quantity("1", "Ranks of a stage that a node has room for")
+def stage_ranks_per_node(tensor_ranks_in_node, shard_ranks_per_node):
+    """Ranks that share a node and a pipeline stage: what expert groups are formed of, expert tensor ranks first."""
+    return tensor_ranks_in_node * shard_ranks_per_node
+
+
 @quantity("1", "Expert tensor ranks in a node")
-def expert_tensor_ranks_in_node(expert_tensor_parallel_size, node_ranks, tensor_stride):
+def expert_tensor_ranks_in_node(expert_tensor_parallel_size, stage_ranks_per_node):
     """Members of an expert tensor parallel group that share a node."""
-    return least(expert_tensor_parallel_size, most(1, node_ranks / tensor_stride))
+    return least(expert_tensor_parallel_size, stage_ranks_per_node)
 
 
 @quantity("1", "Expert ranks in a node")
-def expert_ranks_in_node(expert_parallel_size, node_ranks, expert_stride):
+def expert_ranks_in_node(expert_parallel_size, stage_ranks_per_node, expert_tensor_parallel_size):
     """Members of an expert parallel group that share a node."""
-    return least(expert_parallel_size, most(1, node_ranks / expert_stride))
+    return least(expert_parallel_size, most(1, stage_ranks_per_node / expert_tensor_parallel_size))
 
 
 @quantity("1", "Expert shard ranks that a node has room for")
-def expert_shard_ranks_per_node(node_ranks, expert_shard_stride):
+def expert_shard_ranks_per_node(stage_ranks_per_node, expert_tensor_parallel_size, expert_parallel_size):
     """Members of an expert shard group that share a node, if the group is large enough."""
-    return most(1, node_ranks / expert_shard_stride)
+    return most(1, stage_ranks_per_node / (expert_tensor_parallel_size * expert_parallel_size))
 
 
 @quantity("1", "Expert shard ranks in a node")
@@ -236,9 +244,9 @@ def expert_shard_ranks_in_node(expert_data_shard_size, expert_shard_ranks_per_no
 
 
 @quantity("1", "Expert replicas in a node")
-def expert_replicas_in_node(data_parallel_replicas, node_ranks, expert_replica_stride):
+def expert_replicas_in_node(data_parallel_replicas, expert_shard_ranks_per_node, expert_data_shard_size):
     """Members of an expert replica group that share a node."""
-    return least(data_parallel_replicas, most(1, node_ranks / expert_replica_stride))
+    return least(data_parallel_replicas, most(1, expert_shard_ranks_per_node / expert_data_shard_size))
 
 
 @quantity("1", "Nodes of an expert group")
@@ -268,15 +276,16 @@ def context_ranks_in_pod(context_parallel_size, pod_ranks, context_stride):
     return least(context_parallel_size, most(1, pod_ranks / context_stride))
 
 
+@quantity("1", "Shard ranks that a pod has room for")
+def shard_ranks_per_pod(context_ranks_in_pod, pod_ranks, data_stride):
+    """Members of a shard group that share a pod, if the group is large enough."""
+    return context_ranks_in_pod * most(1, pod_ranks / data_stride)
+
+
 @quantity("1", "Shard ranks in a pod")
-def shard_ranks_in_pod(
-    data_shard_size, context_parallel_size, context_ranks_in_pod, pod_ranks, data_stride, copies_in_pod
-):
+def shard_ranks_in_pod(data_shard_size, context_parallel_size, shard_ranks_per_pod, copies_in_pod):
     """Members of a shard group that share a pod."""
-    return (
-        least(data_shard_size * context_parallel_size, context_ranks_in_pod * most(1, pod_ranks / data_stride))
-        * copies_in_pod
-    )
+    return least(data_shard_size * context_parallel_size, shard_ranks_per_pod) * copies_in_pod
 
 
 @quantity("1", "Replicas in a pod")
@@ -285,28 +294,40 @@ def replicas_in_pod(data_parallel_replicas, pod_ranks, replica_stride):
     return least(data_parallel_replicas, most(1, pod_ranks / replica_stride))
 
 
+@quantity("1", "Ranks of a stage that a pod has room for")
+def stage_ranks_per_pod(tensor_ranks_in_pod, shard_ranks_per_pod):
+    """Ranks that share a pod and a pipeline stage."""
+    return tensor_ranks_in_pod * shard_ranks_per_pod
+
+
 @quantity("1", "Expert tensor ranks in a pod")
-def expert_tensor_ranks_in_pod(expert_tensor_parallel_size, pod_ranks, tensor_stride):
+def expert_tensor_ranks_in_pod(expert_tensor_parallel_size, stage_ranks_per_pod):
     """Members of an expert tensor parallel group that share a pod."""
-    return least(expert_tensor_parallel_size, most(1, pod_ranks / tensor_stride))
+    return least(expert_tensor_parallel_size, stage_ranks_per_pod)
 
 
 @quantity("1", "Expert ranks in a pod")
-def expert_ranks_in_pod(expert_parallel_size, pod_ranks, expert_stride):
+def expert_ranks_in_pod(expert_parallel_size, stage_ranks_per_pod, expert_tensor_parallel_size):
     """Members of an expert parallel group that share a pod."""
-    return least(expert_parallel_size, most(1, pod_ranks / expert_stride))
+    return least(expert_parallel_size, most(1, stage_ranks_per_pod / expert_tensor_parallel_size))
+
+
+@quantity("1", "Expert shard ranks that a pod has room for")
+def expert_shard_ranks_per_pod(stage_ranks_per_pod, expert_tensor_parallel_size, expert_parallel_size):
+    """Members of an expert shard group that share a pod, if the group is large enough."""
+    return most(1, stage_ranks_per_pod / (expert_tensor_parallel_size * expert_parallel_size))
 
 
 @quantity("1", "Expert shard ranks in a pod")
-def expert_shard_ranks_in_pod(expert_data_shard_size, pod_ranks, expert_shard_stride, copies_in_pod):
+def expert_shard_ranks_in_pod(expert_data_shard_size, expert_shard_ranks_per_pod, copies_in_pod):
     """Members of an expert shard group that share a pod."""
-    return least(expert_data_shard_size, most(1, pod_ranks / expert_shard_stride)) * copies_in_pod
+    return least(expert_data_shard_size, expert_shard_ranks_per_pod) * copies_in_pod
 
 
 @quantity("1", "Expert replicas in a pod")
-def expert_replicas_in_pod(data_parallel_replicas, pod_ranks, expert_replica_stride):
+def expert_replicas_in_pod(data_parallel_replicas, expert_shard_ranks_per_pod, expert_data_shard_size):
     """Members of an expert replica group that share a pod."""
-    return least(data_parallel_replicas, most(1, pod_ranks / expert_replica_stride))
+    return least(data_parallel_replicas, most(1, expert_shard_ranks_per_pod / expert_data_shard_size))
 
 
 @quantity("1", "Remote experts outside the pod")

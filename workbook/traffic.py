@@ -138,29 +138,38 @@ def tensor_pod_share(tensor_parallel_size, tensor_ranks_in_pod, enters_node_once
     )
 
 
+@quantity("1", "Context ranks of a node need the same bytes")
+def context_shares_bytes(enters_node_once, exchanges_heads):
+    """1 where keys and values enter a node once for all of its ranks; where heads are exchanged each rank has its own.
+
+    Source: Jacobs et al. 2023 (DeepSpeed Ulysses), arXiv 2309.14509, section 3.2 (all-to-all)
+    """
+    return enters_node_once * (1 - exchanges_heads)
+
+
 @quantity("1", "Scale-out share, context parallel group", number_format=SHARE)
-def context_scale_out_share(context_parallel_size, context_ranks_in_node, enters_node_once):
+def context_scale_out_share(context_parallel_size, context_ranks_in_node, context_shares_bytes):
     """Part of a tensor that reaches a rank's NIC in a collective, over the context parallel group."""
     return (
         (context_parallel_size - context_ranks_in_node)
         / context_parallel_size
-        / where(enters_node_once == 1, context_ranks_in_node, 1)
+        / where(context_shares_bytes == 1, context_ranks_in_node, 1)
     )
 
 
 @quantity("1", "Scale-up share, context parallel group", number_format=SHARE)
-def context_scale_up_share(context_ranks_in_node, enters_node_once, context_parallel_size):
+def context_scale_up_share(context_ranks_in_node, context_shares_bytes, context_parallel_size):
     """Part of a tensor that reaches a rank by the scale-up network, over the context parallel group."""
-    return (context_ranks_in_node - 1) / where(enters_node_once == 1, context_ranks_in_node, context_parallel_size)
+    return (context_ranks_in_node - 1) / where(context_shares_bytes == 1, context_ranks_in_node, context_parallel_size)
 
 
 @quantity("1", "Share between pods, context parallel group", number_format=SHARE)
-def context_pod_share(context_parallel_size, context_ranks_in_pod, enters_node_once):
+def context_pod_share(context_parallel_size, context_ranks_in_pod, context_shares_bytes):
     """Part of a tensor that reaches a rank from other pods in a collective, over the context parallel group."""
     return (
         (context_parallel_size - context_ranks_in_pod)
         / context_parallel_size
-        / where(enters_node_once == 1, context_ranks_in_pod, 1)
+        / where(context_shares_bytes == 1, context_ranks_in_pod, 1)
     )
 
 
@@ -195,29 +204,42 @@ def expert_tensor_pod_share(expert_tensor_parallel_size, expert_tensor_ranks_in_
 analysis.section("Traffic: data parallel")
 
 
-@quantity("1", "Dense state per rank, average stage", number_format="#,##0")
-def rank_dense_parameters(
+@quantity("1", "Layers per rank, average stage", number_format="#,##0")
+def rank_layer_parameters(
     num_dense_layers,
     rank_dense_layer_parameters,
     num_moe_layers,
     num_prediction_layers,
     rank_moe_layer_parameters,
+    rank_prediction_parameters,
+    pipeline_parallel_size,
+    parameter_copies,
+):
+    """All layers but the routed experts, spread evenly over the stages, once per copy that a device holds."""
+    return (
+        (
+            num_dense_layers * rank_dense_layer_parameters
+            + (num_moe_layers + num_prediction_layers) * rank_moe_layer_parameters
+            + rank_prediction_parameters
+        )
+        / pipeline_parallel_size
+        * parameter_copies
+    )
+
+
+@quantity("1", "Dense state per rank, average stage", number_format="#,##0")
+def rank_dense_parameters(
+    rank_layer_parameters,
     embedding_parameters,
     tensor_parallel_size,
     rank_head_parameters,
-    rank_prediction_parameters,
     pipeline_parallel_size,
     parameter_copies,
 ):
     """All that is not a routed expert, spread evenly over the stages, once per copy that a device holds."""
     return (
-        (
-            num_dense_layers * rank_dense_layer_parameters
-            + (num_moe_layers + num_prediction_layers) * rank_moe_layer_parameters
-            + embedding_parameters / tensor_parallel_size
-            + rank_head_parameters
-            + rank_prediction_parameters
-        )
+        rank_layer_parameters
+        + (embedding_parameters / tensor_parallel_size + rank_head_parameters)
         / pipeline_parallel_size
         * parameter_copies
     )
@@ -721,12 +743,14 @@ analysis.section("Traffic: pipeline parallel")
 
 
 @quantity("1", "Messages per micro-batch and device")
-def pipeline_messages(pipeline_parallel_size, virtual_stages):
-    """Activations on and gradients back, once per chunk: an inner device sends both, of two devices one sends less."""
+def pipeline_messages(pipeline_parallel_size, virtual_stages, mirrors_stages):
+    """Activations on and gradients back, once per chunk: an inner device sends both. Of two devices each sends one of
+    them over every border of chunks between the two, of which there are fewer where the pipeline turns on a device.
+    """
     return where(
         pipeline_parallel_size > 2,
         2 * virtual_stages,
-        where(pipeline_parallel_size > 1, 2 * virtual_stages - 1, 0),
+        where(pipeline_parallel_size > 1, where(mirrors_stages == 1, virtual_stages, 2 * virtual_stages - 1), 0),
     )
 
 
@@ -736,16 +760,22 @@ def pipeline_bytes(pipeline_messages, tokens_per_rank, hidden_size, activation_b
     return pipeline_messages * tokens_per_rank * hidden_size * activation_bytes
 
 
+@quantity("1", "Remote share of pipeline messages", number_format=SHARE)
+def pipeline_remote_share(pipeline_is_remote, stages_in_node):
+    """Part of its messages that a device at the border of a node sends out: half, if its other neighbour is inside."""
+    return pipeline_is_remote / where(stages_in_node >= 2, 2, 1)
+
+
 @quantity("byte", "Pipeline, scale-out")
-def pipeline_scale_out_bytes(pipeline_bytes, pipeline_is_remote):
+def pipeline_scale_out_bytes(pipeline_bytes, pipeline_remote_share):
     """Through the NIC."""
-    return pipeline_bytes * pipeline_is_remote
+    return pipeline_bytes * pipeline_remote_share
 
 
 @quantity("byte", "Pipeline, scale-up")
-def pipeline_scale_up_bytes(pipeline_bytes, pipeline_is_remote):
+def pipeline_scale_up_bytes(pipeline_bytes, pipeline_remote_share):
     """Over the scale-up network."""
-    return pipeline_bytes * (1 - pipeline_is_remote)
+    return pipeline_bytes * (1 - pipeline_remote_share)
 
 
 analysis.section("Traffic")
@@ -802,39 +832,60 @@ def pod_bytes(data_parallel_pod_bytes, expert_pod_bytes, tensor_pod_bytes, exper
 analysis.section("Traffic: HBM")
 
 
+@quantity("1", "Output matrix per rank, average stage", number_format="#,##0")
+def rank_output_parameters(vocab_size, hidden_size, tensor_parallel_size, pipeline_parallel_size, parameter_copies):
+    """What the last hidden state is multiplied with, tied or not; of an embedding only the tokens' rows are read."""
+    return vocab_size * hidden_size / tensor_parallel_size / pipeline_parallel_size * parameter_copies
+
+
 @quantity("byte", "HBM: weights")
 def weight_hbm_bytes(
-    rank_dense_parameters,
+    rank_layer_parameters,
     rank_expert_parameters,
-    microbatches_per_copy,
     weight_reads_per_microbatch,
     repeats_layer,
+    weight_operand_bytes,
+    rank_output_parameters,
     weight_bytes,
+    microbatches_per_copy,
 ):
-    """Weights are read in the forward and in the backward pass of every micro-batch, and again where layers are
-    repeated.
+    """Weights are read in the forward and in the backward pass of every micro-batch, those of layers again where they
+    are repeated, in the format that they are multiplied in.
+
+    Source: NVIDIA Transformer Engine, is_first_microbatch (keeps FP8 copies of the weights between micro-batches)
     """
-    return (
-        (rank_dense_parameters + rank_expert_parameters)
-        * microbatches_per_copy
+    return microbatches_per_copy * (
+        (rank_layer_parameters + rank_expert_parameters)
         * (weight_reads_per_microbatch + repeats_layer)
-        * weight_bytes
+        * weight_operand_bytes
+        + rank_output_parameters * weight_reads_per_microbatch * weight_bytes
     )
 
 
 @quantity("byte", "HBM: gradients")
 def gradient_hbm_bytes(
-    rank_dense_parameters,
+    shards_gradients,
+    rank_layer_parameters,
     rank_expert_parameters,
+    rank_output_parameters,
     microbatches_per_copy,
     gradient_accesses_per_microbatch,
+    gradient_reduce_bytes,
+    rank_dense_parameters,
     gradient_bytes,
 ):
-    """Every micro-batch adds to the gradients: they are read and written, but for the first, which only writes."""
+    """All gradients are written once, and every further micro-batch reads and writes those of all matrices. Where they
+    are sharded every micro-batch writes its own, which are read to be reduced.
+    """
     return (
-        (rank_dense_parameters + rank_expert_parameters)
-        * most(1, microbatches_per_copy * gradient_accesses_per_microbatch - 1)
-        * gradient_bytes
+        where(
+            shards_gradients == 1,
+            microbatches_per_copy * gradient_reduce_bytes,
+            most(0, microbatches_per_copy - 1) * gradient_bytes,
+        )
+        * (rank_layer_parameters + rank_expert_parameters + rank_output_parameters)
+        * gradient_accesses_per_microbatch
+        + (1 - shards_gradients) * (rank_dense_parameters + rank_expert_parameters) * gradient_bytes
     )
 
 

@@ -169,30 +169,54 @@ def bound_at_break_even_tokens(
     )
 
 
+@quantity("1", "Pipeline keeps its place")
+def pipeline_keeps_place(pipeline_inside_data, pipeline_inside_tensor):
+    """1 where a pipeline lies in the same nodes however many there are: not if its stages stand farthest apart."""
+    return most(pipeline_inside_data, pipeline_inside_tensor)
+
+
+@quantity("1", "Copies of a stage in a node, on very many nodes")
+def persistent_copies_in_node(pipeline_keeps_place, copies_in_node):
+    """Both, if a node holds the whole pipeline however many nodes there are."""
+    return where(pipeline_keeps_place == 1, copies_in_node, 1)
+
+
 @quantity("byte", "Dense weights and gradients, on very many nodes")
-def persistent_dense_bytes(dense_collective_bytes, enters_node_once, shard_ranks_per_node):
+def persistent_dense_bytes(dense_collective_bytes, enters_node_once, shard_ranks_per_node, persistent_copies_in_node):
     """What the NIC would bring in of the dense state's tensors if nothing came from the own node: they reach every
     node whole, however many nodes there are.
     """
-    return dense_collective_bytes / where(enters_node_once == 1, shard_ranks_per_node, 1)
+    return dense_collective_bytes / where(enters_node_once == 1, shard_ranks_per_node * persistent_copies_in_node, 1)
 
 
 @quantity("byte", "Expert weights and gradients, on very many nodes")
-def persistent_expert_bytes(expert_collective_bytes, enters_node_once, expert_shard_ranks_per_node):
+def persistent_expert_bytes(
+    expert_collective_bytes, enters_node_once, expert_shard_ranks_per_node, persistent_copies_in_node
+):
     """The same of the expert state's tensors."""
-    return expert_collective_bytes / where(enters_node_once == 1, expert_shard_ranks_per_node, 1)
+    return expert_collective_bytes / where(
+        enters_node_once == 1, expert_shard_ranks_per_node * persistent_copies_in_node, 1
+    )
 
 
 @quantity("byte", "Dense weights and gradients from the own node")
-def local_dense_bytes(persistent_dense_bytes, shard_ranks_per_node, shard_size):
+def local_dense_bytes(persistent_dense_bytes, shard_ranks_per_node, persistent_copies_in_node, shard_size):
     """The part that the own node spares the NIC, a full node of the shard group: half of it on twice the nodes."""
-    return persistent_dense_bytes * shard_ranks_per_node / shard_size
+    return persistent_dense_bytes * shard_ranks_per_node * persistent_copies_in_node / shard_size
 
 
 @quantity("byte", "Expert weights and gradients from the own node")
-def local_expert_bytes(persistent_expert_bytes, expert_shard_ranks_per_node, expert_shard_size):
+def local_expert_bytes(
+    persistent_expert_bytes, expert_shard_ranks_per_node, persistent_copies_in_node, expert_shard_size
+):
     """The same of the expert state's tensors."""
-    return persistent_expert_bytes * expert_shard_ranks_per_node / expert_shard_size
+    return persistent_expert_bytes * expert_shard_ranks_per_node * persistent_copies_in_node / expert_shard_size
+
+
+@quantity("byte", "Pipeline messages, on very many nodes")
+def persistent_pipeline_bytes(pipeline_bytes, pipeline_keeps_place, pipeline_remote_share):
+    """What a device of the pipeline sends out, if it is not all inside a node."""
+    return pipeline_bytes * where(pipeline_keeps_place == 1, pipeline_remote_share, 1)
 
 
 @quantity("byte", "Hidden bytes left for weights and gradients, per node", number_format=SIGNED_BYTES)
@@ -202,7 +226,7 @@ def spare_persistent_bytes(
     tensor_scale_out_bytes,
     expert_tensor_scale_out_bytes,
     context_scale_out_bytes,
-    pipeline_bytes,
+    persistent_pipeline_bytes,
     dense_replica_bytes,
     replica_scale_out_share,
     expert_replica_bytes,
@@ -217,7 +241,7 @@ def spare_persistent_bytes(
         - tensor_scale_out_bytes
         - expert_tensor_scale_out_bytes
         - context_scale_out_bytes
-        - pipeline_bytes
+        - persistent_pipeline_bytes
         - dense_replica_bytes * replica_scale_out_share
         - expert_replica_bytes * expert_replica_scale_out_share
     )

@@ -41,7 +41,10 @@ def test_operators_add_up_to_the_forward_pass(inputs: dict[str, Any]) -> None:
 def test_operators_read_the_weights_that_memory_holds(inputs: dict[str, Any]) -> None:
     """All but the embedding, norms and bias terms, which no operator multiplies; a tied head is read all the same."""
     values = analysis.compute(inputs, COLUMNS)
-    read = sum(line["weight_bytes_read"] * line["count"] for line in lines(values).values()) / values["weight_bytes"]
+    read = 0
+    for line in lines(values).values():
+        width = values["weight_operand_bytes" if line["precision_level"] else "weight_bytes"]
+        read += line["weight_bytes_read"] * line["count"] / width
     held = (values["rank_dense_parameters"] + values["rank_expert_parameters"]) * values["pipeline_parallel_size"]
     layers = values["num_hidden_layers"] + values["num_prediction_layers"]
     tables = values["vocab_size"] * values["hidden_size"] / values["tensor_parallel_size"]

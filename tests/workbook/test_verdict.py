@@ -19,6 +19,7 @@ EVERY_STRATEGY: dict[str, dict[str, Any]] = {
     for name in study.names()
     for strategy, inputs in study.load(name).strategies.items()
 }
+RANK_ORDERS = COLUMNS["RankOrder.name"]
 TOUCH = 1 + 1e-6
 
 
@@ -109,16 +110,18 @@ def test_break_even_put_back(strategy: str, proof: Any) -> None:
     bandwidth_model=st.sampled_from(["flat", "hierarchical"]),
     scale_up_domain=st.sampled_from([1, 4, 8, 16, 64]),
     replicas=st.sampled_from([1, 1, 2]),
+    rank_order=st.sampled_from(RANK_ORDERS),
 )
 def test_break_even_put_back_for_any_bandwidth(
-    proof: Any, strategy: str, exponent: float, bandwidth_model: str, scale_up_domain: int, replicas: int
-) -> None:
+    proof: Any, strategy: str, exponent: float, bandwidth_model: str, scale_up_domain: int, replicas: int,
+    rank_order: str,
+) -> None:  # fmt: skip
     rate = 10**exponent
     proof(
         EVERY_STRATEGY[strategy]
         | {
             "scale_out_measured": rate, "scale_out_peak": rate, "bandwidth_model": bandwidth_model,
-            "scale_up_domain": scale_up_domain, "data_parallel_replicas": replicas,
+            "scale_up_domain": scale_up_domain, "data_parallel_replicas": replicas, "rank_order": rank_order,
         }
     )  # fmt: skip
 
