@@ -500,7 +500,7 @@ _choice(
     "bandwidth_model",
     "Bandwidth",
     "Switches reduce",
-    "1 where switches add up an all-reduce on its way: each device sends and receives its tensor once, not twice.",
+    "1 where switches add up on the way: a device only sends in a reduction and only receives in a gather.",
 )
 _choice("uses_measured", "ceilings", "Ceilings", "Uses measured rates", "1 for measured, 0 for datasheet rates.")
 _choice(

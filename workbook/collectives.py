@@ -7,7 +7,7 @@ a rank gets through each network. Shares of experts are copies: a token may be s
 
 from typing import Any
 
-from pyxl.operations import where
+from pyxl.operations import most, where
 from pyxl.rows import RowModel
 from workbook.analysis import analysis
 
@@ -109,14 +109,88 @@ def gradient_gathers(gradient_gathers_per_step, reduces_in_network):
     return gradient_gathers_per_step * (1 - reduces_in_network)
 
 
-def tensor_tensor(tensor_collective_tensor, num_microbatches):
-    return tensor_collective_tensor / num_microbatches
+# Where switches add up, gathers only receive and reductions only send: those of the direction with less to do take no
+# time of their own, which a full tensor of 0 stands for.
+def gathered(reduces_in_network: Any, tensor: Any, gathers: Any, reductions: Any) -> Any:
+    return where(reduces_in_network == 1, where(gathers > reductions, tensor, 0), tensor)
+
+
+def reduced(reduces_in_network: Any, tensor: Any, gathers: Any, reductions: Any) -> Any:
+    return where(reduces_in_network == 1, where(gathers > reductions, 0, tensor), tensor)
+
+
+def dense_gathered(reduces_in_network, dense_gather_tensor, weight_gathers, dense_reduce_tensor, gradient_collectives):
+    gathers, reductions = dense_gather_tensor * weight_gathers, dense_reduce_tensor * gradient_collectives
+    return gathered(reduces_in_network, dense_gather_tensor, gathers, reductions)
+
+
+def dense_reduced(reduces_in_network, dense_reduce_tensor, dense_gather_tensor, weight_gathers, gradient_collectives):
+    gathers, reductions = dense_gather_tensor * weight_gathers, dense_reduce_tensor * gradient_collectives
+    return reduced(reduces_in_network, dense_reduce_tensor, gathers, reductions)
+
+
+def expert_gathered(
+    reduces_in_network, expert_gather_tensor, weight_gathers, expert_reduce_tensor, gradient_collectives
+):
+    gathers, reductions = expert_gather_tensor * weight_gathers, expert_reduce_tensor * gradient_collectives
+    return gathered(reduces_in_network, expert_gather_tensor, gathers, reductions)
+
+
+def expert_reduced(
+    reduces_in_network, expert_reduce_tensor, expert_gather_tensor, weight_gathers, gradient_collectives
+):
+    gathers, reductions = expert_gather_tensor * weight_gathers, expert_reduce_tensor * gradient_collectives
+    return reduced(reduces_in_network, expert_reduce_tensor, gathers, reductions)
+
+
+def tensor_gathers(num_microbatches, tensor_blocks, repeats_layer, shards_sequence, reduces_in_network):
+    halves_of_all_reduces = (1 - shards_sequence) * (1 - reduces_in_network)
+    return (
+        num_microbatches
+        * tensor_blocks
+        * (2 + repeats_layer + shards_sequence)
+        * most(shards_sequence, halves_of_all_reduces)
+    )
+
+
+def tensor_reductions(num_microbatches, tensor_blocks, repeats_layer):
+    return num_microbatches * tensor_blocks * (2 + repeats_layer)
+
+
+def tensor_gathered(
+    reduces_in_network,
+    tensor_gathered_bytes,
+    num_microbatches,
+    tensor_blocks,
+    repeats_layer,
+    shards_sequence,
+    tensor_reduced_bytes,
+):
+    once = tensor_gathered_bytes / (num_microbatches * tensor_blocks * (2 + repeats_layer + shards_sequence))
+    return gathered(reduces_in_network, once, tensor_gathered_bytes, tensor_reduced_bytes)
+
+
+def tensor_reduced(
+    reduces_in_network,
+    tensor_reduced_bytes,
+    num_microbatches,
+    tensor_blocks,
+    repeats_layer,
+    tensor_gathered_bytes,
+):
+    once = tensor_reduced_bytes / (num_microbatches * tensor_blocks * (2 + repeats_layer))
+    return reduced(reduces_in_network, once, tensor_gathered_bytes, tensor_reduced_bytes)
 
 
 def expert_tensor_tensor(
-    rank_microbatch_tokens, expert_tensor_parallel_size, expert_tensor_copies, hidden_size, activation_bytes
+    expert_tensor_collective_bytes,
+    num_microbatches,
+    moe_layers_per_stage,
+    expert_passes,
+    forward_collectives_per_tensor_block,
 ):
-    return rank_microbatch_tokens * expert_tensor_parallel_size * expert_tensor_copies * hidden_size * activation_bytes
+    count = num_microbatches * moe_layers_per_stage * expert_passes * forward_collectives_per_tensor_block
+    return where(count > 0, expert_tensor_collective_bytes / count, 0)
 
 
 def context_tensor(microbatch_tokens, exchanges_heads, context_parallel_size, context_exchange_width, activation_bytes):
@@ -239,14 +313,14 @@ collectives.row(
     "Weights, dense state",
     operation="all-gather",
     **SHARD,
-    tensor=lambda dense_gather_tensor: dense_gather_tensor,
+    tensor=dense_gathered,
     count=lambda weight_gathers: weight_gathers,
 )
 collectives.row(
     "Gradients, dense state",
     operation="reduce-scatter",
     **SHARD,
-    tensor=lambda dense_reduce_tensor: dense_reduce_tensor,
+    tensor=dense_reduced,
     count=gradient_reductions,
 )
 collectives.row(
@@ -260,14 +334,14 @@ collectives.row(
     "Weights, experts",
     operation="all-gather",
     **EXPERT_SHARD,
-    tensor=lambda expert_gather_tensor: expert_gather_tensor,
+    tensor=expert_gathered,
     count=lambda weight_gathers: weight_gathers,
 )
 collectives.row(
     "Gradients, experts",
     operation="reduce-scatter",
     **EXPERT_SHARD,
-    tensor=lambda expert_reduce_tensor: expert_reduce_tensor,
+    tensor=expert_reduced,
     count=gradient_reductions,
 )
 collectives.row(
@@ -292,31 +366,18 @@ collectives.row(
     count=lambda reduces_in_network: 2 - reduces_in_network,
 )
 collectives.row(
-    "Tensor parallel, forward",
-    operation="all-gather and reduce-scatter",
+    "Tensor parallel, gathers",
+    operation="all-gather",
     **TENSOR,
-    tensor=tensor_tensor,
-    count=lambda num_microbatches, tensor_blocks, tensor_forward_collectives: (
-        num_microbatches * tensor_blocks * tensor_forward_collectives
-    ),
+    tensor=tensor_gathered,
+    count=tensor_gathers,
 )
 collectives.row(
-    "Tensor parallel, recomputed",
-    operation="all-gather and reduce-scatter",
+    "Tensor parallel, reductions",
+    operation="reduce-scatter",
     **TENSOR,
-    tensor=tensor_tensor,
-    count=lambda num_microbatches, tensor_blocks, tensor_forward_collectives, repeats_layer: (
-        num_microbatches * tensor_blocks * tensor_forward_collectives * repeats_layer
-    ),
-)
-collectives.row(
-    "Tensor parallel, backward",
-    operation="all-gather and reduce-scatter",
-    **TENSOR,
-    tensor=tensor_tensor,
-    count=lambda num_microbatches, tensor_blocks, tensor_backward_collectives: (
-        num_microbatches * tensor_blocks * tensor_backward_collectives
-    ),
+    tensor=tensor_reduced,
+    count=tensor_reductions,
 )
 collectives.row(
     "Expert tensor parallel",

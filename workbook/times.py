@@ -326,15 +326,30 @@ def forward_pass_time(forward_time, num_microbatches):
 
 
 @quantity("s", "Backward pass of a micro-batch (B)")
-def backward_pass_time(compute_time, forward_time, num_microbatches):
-    """Compute of one micro-batch's full backward pass on its stage, recomputation included."""
-    return (compute_time - forward_time) / num_microbatches
+def backward_pass_time(backward_forward_ratio, forward_pass_time):
+    """Compute of one micro-batch's full backward pass on its stage. Recomputation is left out: it needs no gradient and
+    may be done while waiting for one.
+
+    Source: Athlur et al. 2022 (Varuna), arXiv 2111.04007 (recomputation is a task of its own)
+    """
+    return backward_forward_ratio * forward_pass_time
+
+
+@quantity("s", "Attention core of a micro-batch, forward")
+def attention_core_pass_time(
+    tokens_per_device, attention_forward_flops_per_token, attention_core_ceiling, num_microbatches
+):
+    """Scores and values of one micro-batch's forward pass on its stage."""
+    return tokens_per_device * attention_forward_flops_per_token / attention_core_ceiling / num_microbatches
 
 
 @quantity("s", "Weight gradient of a micro-batch (W)")
-def weight_gradient_time(weight_gradient_forward_ratio, forward_pass_time):
-    """The part of a backward pass that only yields weight gradients and may be put off."""
-    return weight_gradient_forward_ratio * forward_pass_time
+def weight_gradient_time(weight_gradient_forward_ratio, forward_pass_time, attention_core_pass_time):
+    """The part of a backward pass that only yields weight gradients and may be put off: scores and values have none.
+
+    Source: Qi et al. 2023, arXiv 2401.10241, Table 1 (F, B and W: 24 h + 4 s, 24 h + 8 s and 24 h per element)
+    """
+    return weight_gradient_forward_ratio * (forward_pass_time - attention_core_pass_time)
 
 
 @quantity("s", "Idle per slot of the bubble")
@@ -403,35 +418,45 @@ def optimizer_time(optimizer_hbm_bytes, hbm_ceiling):
     return optimizer_hbm_bytes / hbm_ceiling
 
 
+@quantity("s", "HBM, networks and latency, no overlap")
+def exposed_time(hbm_time, optimizer_time, scale_up_time, scale_out_time, pod_time, latency_time):
+    """What the passes of all micro-batches take besides compute if nothing overlaps, without the optimizer."""
+    return hbm_time - optimizer_time + scale_up_time + scale_out_time + pod_time + latency_time
+
+
 @quantity("s", "Passes of all micro-batches, no overlap")
-def serial_pass_time(
-    compute_time,
-    busiest_device_compute_time,
-    hbm_time,
-    optimizer_time,
-    scale_up_time,
-    scale_out_time,
-    pod_time,
-    latency_time,
-):
+def serial_pass_time(compute_time, busiest_device_compute_time, exposed_time):
     """Compute, HBM, networks and latency one after the other, without the optimizer."""
-    return (
-        most(compute_time, busiest_device_compute_time)
-        + hbm_time
-        - optimizer_time
-        + scale_up_time
-        + scale_out_time
-        + pod_time
-        + latency_time
-    )
+    return most(compute_time, busiest_device_compute_time) + exposed_time
+
+
+@quantity("1", "Slots of the bubble per micro-batch", number_format="0.000")
+def bubble_slots_per_microbatch(pipeline_parallel_size, bubble_stage_divisor, virtual_stages, num_microbatches):
+    """How many times longer the passes of all micro-batches take where each slot idles as long as one of them."""
+    return (pipeline_parallel_size / bubble_stage_divisor - 1) / (virtual_stages * num_microbatches)
 
 
 @quantity("s", "Step time, upper bound")
-def step_time_upper_bound(serial_pass_time, compute_time, bubble_time, optimizer_time):
-    """The other extreme: nothing overlaps. One resource works after the other at its ceiling, the bubble grows with the
-    passes, and the optimizer comes last. Kernels below the ceilings make real steps longer still.
+def step_time_upper_bound(
+    serial_pass_time,
+    bubble_time,
+    bubble_slots_per_microbatch,
+    exposed_time,
+    compute_time,
+    backward_forward_ratio,
+    forward_time,
+    optimizer_time,
+):
+    """The other extreme: nothing overlaps. One resource works after the other at its ceiling, the slots of the bubble
+    wait for all of them, recomputation included, and the optimizer comes last. Kernels below the ceilings make real
+    steps longer still.
     """
-    return serial_pass_time * (1 + bubble_time / compute_time) + optimizer_time
+    return (
+        serial_pass_time
+        + bubble_time
+        + bubble_slots_per_microbatch * (exposed_time + compute_time - (1 + backward_forward_ratio) * forward_time)
+        + optimizer_time
+    )
 
 
 @quantity("text", "Slower network's name")

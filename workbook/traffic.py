@@ -4,7 +4,8 @@ An all-gather of V bytes in a group of n ranks, g of them in one node and p in o
 V * (n - 1) / n bytes that it does not have; a reduce-scatter must take as many away, added up on the way or not.
 Flat: those of other nodes, V * (n - g) / n, come through the rank's own NIC. Hierarchical: each of them enters the node
 once, V * (n - g) / n / g per rank, and the scale-up network passes everything on, V * (g - 1) / g. The same holds for
-pods. An all-reduce is both, or V once where switches add up.
+pods. An all-reduce is both. Where switches add up, a rank only sends in a reduce-scatter and only receives in an
+all-gather: the direction that is busier counts, which of an all-reduce is V once.
 """
 
 from pyxl.operations import least, most, where
@@ -316,15 +317,29 @@ def expert_reduce_tensor(rank_expert_parameters, gradient_reduce_bytes):
 
 
 @quantity("byte", "Data parallel tensors per step, dense state")
-def dense_collective_bytes(dense_gather_tensor, weight_gathers, dense_reduce_tensor, gradient_collectives):
-    """Full tensors of all gathers and reductions of a step."""
-    return dense_gather_tensor * weight_gathers + dense_reduce_tensor * gradient_collectives
+def dense_collective_bytes(
+    reduces_in_network, dense_gather_tensor, weight_gathers, dense_reduce_tensor, gradient_collectives
+):
+    """Full tensors of all gathers and reductions of a step. Where switches add up, a rank only sends in a reduction and
+    only receives in a gather: the larger of them counts.
+    """
+    return where(
+        reduces_in_network == 1,
+        most(dense_gather_tensor * weight_gathers, dense_reduce_tensor * gradient_collectives),
+        dense_gather_tensor * weight_gathers + dense_reduce_tensor * gradient_collectives,
+    )
 
 
 @quantity("byte", "Data parallel tensors per step, expert state")
-def expert_collective_bytes(expert_gather_tensor, weight_gathers, expert_reduce_tensor, gradient_collectives):
-    """Full tensors of all gathers and reductions of a step."""
-    return expert_gather_tensor * weight_gathers + expert_reduce_tensor * gradient_collectives
+def expert_collective_bytes(
+    reduces_in_network, expert_gather_tensor, weight_gathers, expert_reduce_tensor, gradient_collectives
+):
+    """Full tensors of all gathers and reductions of a step, or the larger of them where switches add up."""
+    return where(
+        reduces_in_network == 1,
+        most(expert_gather_tensor * weight_gathers, expert_reduce_tensor * gradient_collectives),
+        expert_gather_tensor * weight_gathers + expert_reduce_tensor * gradient_collectives,
+    )
 
 
 @quantity("byte", "Replica tensors per step, dense state")
@@ -526,31 +541,63 @@ analysis.section("Traffic: tensor parallel")
 
 
 @quantity("1", "Tensor blocks of a MoE MLP")
-def moe_tensor_blocks(splits_shared_experts, shared_expert_intermediate_size):
-    """1 where the shared experts of a MoE layer are split over tensor ranks."""
-    return where(splits_shared_experts * shared_expert_intermediate_size > 0, 1, 0)
+def moe_tensor_blocks(
+    splits_shared_experts,
+    shared_expert_intermediate_size,
+    expert_parallel_size,
+    expert_tensor_parallel_size,
+    tensor_parallel_size,
+):
+    """1 where the shared experts of a MoE layer are split over tensor ranks; 0 where the same ranks share the routed
+    experts, too, as they gather each token only once for both.
+    """
+    return where(
+        splits_shared_experts * shared_expert_intermediate_size > 0,
+        where(
+            expert_tensor_parallel_size > 1,
+            least(
+                1,
+                most(
+                    expert_parallel_size - 1,
+                    expert_tensor_parallel_size - tensor_parallel_size,
+                    tensor_parallel_size - expert_tensor_parallel_size,
+                ),
+            ),
+            1,
+        ),
+        0,
+    )
 
 
-@quantity("1", "Tensor blocks, average stage", number_format="0.##")
-def tensor_blocks(
-    num_hidden_layers,
-    num_prediction_layers,
+@quantity("1", "Attention blocks, average stage", number_format="0.##")
+def attention_tensor_blocks(num_hidden_layers, num_prediction_layers, pipeline_parallel_size):
+    """Attention blocks that tensor parallelism brackets with collectives."""
+    return (num_hidden_layers + num_prediction_layers) / pipeline_parallel_size
+
+
+@quantity("1", "MLP blocks, average stage", number_format="0.##")
+def mlp_tensor_blocks(
     num_dense_layers,
     parallel_blocks,
     num_moe_layers,
+    num_prediction_layers,
     moe_tensor_blocks,
     pipeline_parallel_size,
 ):
-    """Attention and MLP blocks that tensor parallelism brackets with collectives; side by side they share them.
+    """Dense MLPs and shared experts that tensor parallelism brackets with collectives of their own; beside attention an
+    MLP shares those of attention.
 
     Source: Chowdhery et al. 2022, arXiv 2204.02311, section 2 (parallel layers)
     """
     return (
-        num_hidden_layers
-        + num_prediction_layers
-        + num_dense_layers * (1 - parallel_blocks)
-        + (num_moe_layers + num_prediction_layers) * moe_tensor_blocks
+        num_dense_layers * (1 - parallel_blocks) + (num_moe_layers + num_prediction_layers) * moe_tensor_blocks
     ) / pipeline_parallel_size
+
+
+@quantity("1", "Tensor blocks, average stage", number_format="0.##")
+def tensor_blocks(attention_tensor_blocks, mlp_tensor_blocks):
+    """Attention and MLP blocks that tensor parallelism brackets with collectives."""
+    return attention_tensor_blocks + mlp_tensor_blocks
 
 
 @quantity("1", "Collectives per tensor block and pass, forward", number_format="0.##")
@@ -570,21 +617,81 @@ def tensor_backward_collectives(tensor_forward_collectives, shards_sequence):
     return tensor_forward_collectives + shards_sequence
 
 
-@quantity("byte", "One tensor parallel collective, all micro-batches")
-def tensor_collective_tensor(step_tokens, data_parallel_size, context_parallel_size, hidden_size, activation_bytes):
-    """Full tensor: the residual stream of all tokens that the tensor parallel group works on in a step."""
-    return step_tokens / (data_parallel_size * context_parallel_size) * hidden_size * activation_bytes
+@quantity("1", "Width of attention's input", number_format="#,##0")
+def attention_input_width(latent_attention, q_lora_rank, kv_lora_rank, qk_rope_head_dim, hidden_size):
+    """Elements per token that the split projections of attention start from: the latents, if all come from latents.
+
+    Source: Megatron-Core, multi_latent_attention (down-projections of the rank's own tokens, then a gather)
+    """
+    return where(latent_attention * q_lora_rank > 0, q_lora_rank + kv_lora_rank + qk_rope_head_dim, hidden_size)
+
+
+@quantity("1", "Elements reduced per token", number_format="#,##0.##")
+def tensor_reduced_width(attention_tensor_blocks, attention_input_width, mlp_tensor_blocks, hidden_size, repeats_layer):
+    """Outputs of all blocks in forward passes, gradients of their inputs in the backward pass."""
+    return attention_tensor_blocks * (
+        hidden_size * (1 + repeats_layer) + attention_input_width
+    ) + mlp_tensor_blocks * hidden_size * (2 + repeats_layer)
+
+
+@quantity("1", "Elements gathered per token", number_format="#,##0.##")
+def tensor_gathered_width(
+    tensor_reduced_width,
+    shards_sequence,
+    attention_tensor_blocks,
+    attention_input_width,
+    hidden_size,
+    repeats_layer,
+    mlp_tensor_blocks,
+):
+    """What was reduced, where all ranks need it; with sequence parallelism the inputs of all blocks in forward passes,
+    and again with the gradients of their outputs in the backward pass.
+    """
+    return where(
+        shards_sequence == 1,
+        attention_tensor_blocks * (attention_input_width * (2 + repeats_layer) + hidden_size)
+        + mlp_tensor_blocks * hidden_size * (2 + repeats_layer + shards_sequence),
+        tensor_reduced_width,
+    )
+
+
+@quantity("byte/token", "Bytes per gathered element")
+def tensor_gather_bytes(shards_sequence, linear_input_bytes, activation_bytes):
+    """With sequence parallelism linear layers gather their inputs, and the gradients of their outputs, as they multiply
+    them.
+
+    Source: NVIDIA Transformer Engine, gather_along_first_dim and grad_output_preprocess (cast to FP8, then gathered)
+    """
+    return where(shards_sequence == 1, least(linear_input_bytes, activation_bytes), activation_bytes)
+
+
+@quantity("token", "Tokens of a tensor parallel group", number_format="#,##0.##")
+def tensor_group_tokens(step_tokens, data_parallel_size, context_parallel_size):
+    """Tokens that its ranks work on together in a step."""
+    return step_tokens / (data_parallel_size * context_parallel_size)
+
+
+@quantity("byte", "Tensor parallel gathers per step")
+def tensor_gathered_bytes(tensor_group_tokens, tensor_gathered_width, tensor_gather_bytes):
+    """Full tensors of all gathers of a step."""
+    return tensor_group_tokens * tensor_gathered_width * tensor_gather_bytes
+
+
+@quantity("byte", "Tensor parallel reductions per step")
+def tensor_reduced_bytes(tensor_group_tokens, tensor_reduced_width, activation_bytes):
+    """Full tensors of all reduce-scatters of a step."""
+    return tensor_group_tokens * tensor_reduced_width * activation_bytes
 
 
 @quantity("byte", "Tensor parallel tensors per step")
-def tensor_collective_bytes(
-    tensor_collective_tensor, tensor_blocks, tensor_forward_collectives, repeats_layer, tensor_backward_collectives
-):
-    """Full tensors of all gathers and reduce-scatters of a step: forward, recomputation and backward."""
-    return (
-        tensor_collective_tensor
-        * tensor_blocks
-        * (tensor_forward_collectives * (1 + repeats_layer) + tensor_backward_collectives)
+def tensor_collective_bytes(reduces_in_network, tensor_gathered_bytes, tensor_reduced_bytes):
+    """Gathers and reduce-scatters. Where switches add up, a rank only sends in a reduction and only receives in a
+    gather: the larger of them counts.
+    """
+    return where(
+        reduces_in_network == 1,
+        most(tensor_gathered_bytes, tensor_reduced_bytes),
+        tensor_gathered_bytes + tensor_reduced_bytes,
     )
 
 
@@ -606,12 +713,12 @@ def tensor_pod_bytes(tensor_collective_bytes, tensor_pod_share):
     return tensor_collective_bytes * tensor_pod_share
 
 
-@quantity("1", "Copies of a token in an expert tensor group")
-def expert_tensor_copies(expert_parallel_size, num_experts_per_tok):
-    """Rows that the ranks of an expert tensor group gather per token: one per expert once tokens are dispatched, or the
-    token itself where every rank has a part of all experts.
+@quantity("1", "Copies of a token in an expert tensor group", number_format="0.00")
+def expert_tensor_copies(forwards_in_node, expert_ranks_per_token, expert_parallel_size, num_experts_per_tok):
+    """Rows that the ranks of an expert tensor group gather per token of their own: one for each rank that the token is
+    sent to, or one per expert; the token itself where every rank has a part of all experts.
     """
-    return where(expert_parallel_size > 1, num_experts_per_tok, 1)
+    return where(forwards_in_node == 1, expert_ranks_per_token, where(expert_parallel_size > 1, num_experts_per_tok, 1))
 
 
 @quantity("byte", "Expert tensor parallel tensors per step")
@@ -620,13 +727,15 @@ def expert_tensor_collective_bytes(
     expert_tensor_parallel_size,
     expert_tensor_copies,
     hidden_size,
-    activation_bytes,
     num_moe_layers,
     num_prediction_layers,
-    forward_collectives_per_tensor_block,
     expert_passes,
+    reduces_in_network,
+    dispatch_bytes,
+    combine_bytes,
 ):
-    """Experts split over ranks gather their tokens and reduce-scatter their results, forward, recomputed and backward.
+    """Experts split over ranks gather their tokens as dispatched and reduce-scatter what is combined, forward,
+    recomputed and backward; where switches add up, the larger of both counts.
 
     Source: MoE Parallel Folding, arXiv 2504.14960, section 3.3
     """
@@ -635,10 +744,9 @@ def expert_tensor_collective_bytes(
         * expert_tensor_parallel_size
         * expert_tensor_copies
         * hidden_size
-        * activation_bytes
         * (num_moe_layers + num_prediction_layers)
-        * forward_collectives_per_tensor_block
         * expert_passes
+        * where(reduces_in_network == 1, most(dispatch_bytes, combine_bytes), dispatch_bytes + combine_bytes)
     )
 
 

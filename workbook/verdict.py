@@ -76,9 +76,11 @@ NONE_IF_ZERO = '[=0]"none";#,##0.0'
 
 
 @quantity("byte/s", "Break-even scale-out bandwidth")
-def break_even_scale_out_bandwidth(scale_out_bytes, pipeline_time):
-    """Scale-out bandwidth per device at which its traffic takes exactly as long as compute and bubble."""
-    return scale_out_bytes / pipeline_time
+def break_even_scale_out_bandwidth(scale_out_bytes, pod_bytes, oversubscription, pipeline_time):
+    """Scale-out bandwidth per device at which its traffic takes exactly as long as compute and bubble, also through the
+    links between pods, which are slower by the oversubscription.
+    """
+    return most(scale_out_bytes, pod_bytes * oversubscription) / pipeline_time
 
 
 @quantity("byte/s", "Break-even scale-up bandwidth")
@@ -150,9 +152,23 @@ def scale_up_time_at_break_even_tokens(
     ) / scale_up_ceiling
 
 
+@quantity("s", "Between pods at break-even tokens")
+def pod_time_at_break_even_tokens(data_parallel_pod_bytes, pod_bytes, tokens_at_break_even, pod_ceiling):
+    """Weights and gradients are sent as before, activations grow with the tokens."""
+    return where(
+        pod_bytes > 0,
+        (data_parallel_pod_bytes + (pod_bytes - data_parallel_pod_bytes) * tokens_at_break_even) / pod_ceiling,
+        0,
+    )
+
+
 @quantity("text", "Bound by, from break-even tokens")
 def bound_at_break_even_tokens(
-    tokens_at_break_even, hbm_time_at_break_even_tokens, scale_up_time_at_break_even_tokens, pipeline_time
+    tokens_at_break_even,
+    hbm_time_at_break_even_tokens,
+    scale_up_time_at_break_even_tokens,
+    pod_time_at_break_even_tokens,
+    pipeline_time,
 ):
     """What binds with slightly more than the break-even tokens: another word than compute means that there it still
     does not turn compute-bound.
@@ -160,10 +176,17 @@ def bound_at_break_even_tokens(
     return where(
         tokens_at_break_even > 0,
         where(
-            most(hbm_time_at_break_even_tokens, scale_up_time_at_break_even_tokens)
-            > pipeline_time * tokens_at_break_even,
-            where(hbm_time_at_break_even_tokens > scale_up_time_at_break_even_tokens, "HBM", "scale-up"),
-            "compute",
+            pod_time_at_break_even_tokens
+            > most(
+                hbm_time_at_break_even_tokens, scale_up_time_at_break_even_tokens, pipeline_time * tokens_at_break_even
+            ),
+            "between pods",
+            where(
+                most(hbm_time_at_break_even_tokens, scale_up_time_at_break_even_tokens)
+                > pipeline_time * tokens_at_break_even,
+                where(hbm_time_at_break_even_tokens > scale_up_time_at_break_even_tokens, "HBM", "scale-up"),
+                "compute",
+            ),
         ),
         "none",
     )

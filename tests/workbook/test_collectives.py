@@ -26,6 +26,10 @@ STRATEGIES: list[dict[str, Any]] = [
     {"model": "mixtral-8x22b", "precision": "BF16", "devices": 256, "tensor_parallel_size": 4,
      "expert_parallel_size": 8, "expert_tensor_parallel_size": 2, "global_batch_size": 1024,
      "data_parallel_replicas": 4, "zero_stage": "ZeRO-3", "recomputation": "selective (moe)"},
+    *({"tensor_parallel_size": 8, "expert_tensor_parallel_size": tensor, "sequence_parallelism": sequence,
+       "zero_stage": zero, "bandwidth_model": "hierarchical, in-network reduction", "precision": precision}
+      for tensor in (1, 8) for sequence in ("on", "off") for zero in ("DDP", "ZeRO-1", "ZeRO-2", "ZeRO-3")
+      for precision in ("BF16", "FP8 (DeepSeek-V3), FP8 gathers")),
 ]  # fmt: skip
 
 

@@ -329,3 +329,56 @@ def test_an_all_to_all_brings_each_rank_its_own_heads(bandwidth_model: str) -> N
     sent = 4096 / 8 * 80 * 2 * 2 * heads
     assert ours["context_scale_up_bytes"] == pytest.approx(sent * 3 / 8)
     assert ours["context_scale_out_bytes"] == pytest.approx(sent * 4 / 8)
+
+
+def test_latents_are_gathered_in_place_of_what_they_come_from() -> None:
+    """Megatron-Core's MLA under TP: 1536 + 512 + 64 elements per token are gathered and their gradients reduced, where
+    other attention gathers the residual stream of 7168."""
+    inputs = {"devices": 8, "tensor_parallel_size": 8, "global_batch_size": 1, "precision": "BF16",
+              "recomputation": "none", "num_dense_layers": 61, "n_routed_experts": 0}  # fmt: skip
+    ours = values(**inputs)
+    attention = 3 * 2112 + 2 * 7168
+    assert ours["tensor_scale_up_bytes"] == pytest.approx(4096 * 61 * (attention + 5 * 7168) * 2 * 7 / 8)
+    whole = values(**inputs, sequence_parallelism="off")
+    assert whole["tensor_scale_up_bytes"] == pytest.approx(4096 * 61 * (2 * 2112 + 6 * 7168) * 2 * 7 / 8)
+
+
+def test_linear_layers_gather_what_they_multiply() -> None:
+    """Transformer Engine casts to FP8 before it gathers, inputs and gradients of outputs; reductions stay in BF16."""
+    inputs = {"model": "llama-3-70b", "devices": 8, "tensor_parallel_size": 8, "global_batch_size": 1,
+              "recomputation": "none", "precision": "FP8 (current scaling)"}  # fmt: skip
+    on, off = (values(**inputs, sequence_parallelism=switch)["tensor_scale_up_bytes"] for switch in ("on", "off"))
+    assert on == 80 * 2 * (3 * 1 + 2 * 2) * 4096 * 8192 * 7 / 8
+    assert off == 80 * 2 * 4 * 2 * 4096 * 8192 * 7 / 8
+
+
+def test_shared_experts_get_the_tokens_that_routed_ones_gather() -> None:
+    inputs = {"devices": 64, "tensor_parallel_size": 8, "global_batch_size": 64}
+    together, apart = (values(**inputs, expert_tensor_parallel_size=size) for size in (8, 1))
+    assert (together["moe_tensor_blocks"], apart["moe_tensor_blocks"]) == (0, 1)
+    assert values(**inputs, expert_tensor_parallel_size=8, expert_parallel_size=8)["moe_tensor_blocks"] == 1
+
+
+def test_expert_tensor_ranks_gather_dispatched_rows() -> None:
+    """One row per rank that a token was sent to, in the format of dispatch, and back in that of combine."""
+    inputs = {"model": "mixtral-8x7b", "devices": 64, "expert_parallel_size": 8, "expert_tensor_parallel_size": 4,
+              "global_batch_size": 64, "recomputation": "none",
+              "expert_dispatch": "one copy per node, worst case"}  # fmt: skip
+    for recipe, width in (("BF16", 2 + 2), ("FP8 (DeepSeek-V3)", 1.03125 + 2)):
+        ours = values(**inputs, precision=recipe)
+        assert ours["expert_tensor_collective_bytes"] == 4096 * 4 * 2 * 4096 * 32 * 2 * width
+
+
+@pytest.mark.parametrize(("zero", "busier"), [("DDP", 1), ("ZeRO-1", 1), ("ZeRO-2", 4), ("ZeRO-3", 8)])
+def test_switches_that_add_up_leave_one_direction(zero: str, busier: int) -> None:
+    """With NVLink or InfiniBand SHARP a rank sends in a reduce-scatter and receives in an all-gather."""
+    ours = values(model="llama-3-8b", devices=64, global_batch_size=256, precision="BF16", zero_stage=zero,
+                  bandwidth_model="hierarchical, in-network reduction")  # fmt: skip
+    assert ours["dense_collective_bytes"] == busier * ours["dense_reduce_tensor"]
+
+
+@pytest.mark.parametrize(("sequence", "busier"), [("on", 3), ("off", 2)])
+def test_switches_that_add_up_for_tensor_ranks(sequence: str, busier: int) -> None:
+    ours = values(model="llama-3-70b", devices=8, tensor_parallel_size=8, global_batch_size=1, precision="BF16",
+                  sequence_parallelism=sequence, bandwidth_model="hierarchical, in-network reduction")  # fmt: skip
+    assert ours["tensor_collective_bytes"] == 80 * 2 * busier * 4096 * 8192 * 2

@@ -223,3 +223,25 @@ def test_what_binds_at_break_even_is_what_binds_there(name: str) -> None:
         scaled = changed | {"micro_batch_size": ours["micro_batch_size"] * times}
         bound = analysis.compute({**SHIPPED.strategies[name], **scaled}, SHIPPED.columns)["bound"] if times else "none"
         assert ours[quantity] == bound, quantity
+
+
+PODS = {"model": "llama-3-70b", "devices": 1024, "global_batch_size": 1024, "zero_stage": "ZeRO-3", "precision": "BF16",
+        "pod_devices": 64, "oversubscription": 8}  # fmt: skip
+
+
+def test_oversubscribed_links_need_more_bandwidth() -> None:
+    """At break-even the links between pods, not the NICs, take as long as compute."""
+    bandwidth = values(PODS)["break_even_scale_out_bandwidth"]
+    found = with_bandwidth(PODS, bandwidth)
+    assert found["pod_time"] == pytest.approx(found["pipeline_time"], rel=1e-9)
+    assert found["scale_out_time"] < found["pipeline_time"]
+    assert with_bandwidth(PODS, bandwidth / TOUCH)["bound"] == "between pods"
+    assert with_bandwidth(PODS, bandwidth * TOUCH)["bound"] == "compute"
+
+
+def test_more_tokens_may_leave_the_links_between_pods_to_bind() -> None:
+    base = values(PODS)
+    assert base["bound_at_break_even_tokens"] == "between pods"
+    more = with_tokens(PODS, base, base["break_even_tokens_per_device"] * TOUCH)
+    assert more["scale_out_time"] < more["pipeline_time"]
+    assert more["bound"] == "between pods"
