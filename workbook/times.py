@@ -5,7 +5,7 @@ order of work that the schedule prescribes. What an implementation might save is
 only what the strategy cannot do without.
 """
 
-from pyxl.operations import most, where
+from pyxl.operations import least, most, where
 from workbook.model import analysis, quantity
 
 analysis.section("Ceilings")
@@ -418,15 +418,56 @@ def optimizer_time(optimizer_hbm_bytes, hbm_ceiling):
     return optimizer_hbm_bytes / hbm_ceiling
 
 
+@quantity("1", "Data parallel bytes once per step")
+def step_collective_share(
+    weight_gathers_per_step,
+    weight_gather_bytes,
+    gradient_reductions_per_step,
+    gradient_gathers_per_step,
+    gradient_reduce_bytes,
+    weight_gathers,
+    gradient_collectives,
+):
+    """Part of the weights and gradients sent that comes before or behind all micro-batches, not with each of them."""
+    return least(
+        1,
+        (
+            weight_gathers_per_step * weight_gather_bytes
+            + (gradient_reductions_per_step + gradient_gathers_per_step) * gradient_reduce_bytes
+        )
+        / (weight_gathers * weight_gather_bytes + gradient_collectives * gradient_reduce_bytes),
+    )
+
+
+@quantity("s", "Data parallel collectives once per step")
+def step_collective_time(
+    step_collective_share,
+    data_parallel_scale_out_bytes,
+    scale_out_ceiling,
+    data_parallel_scale_up_bytes,
+    scale_up_ceiling,
+    data_parallel_pod_bytes,
+    pod_ceiling,
+    data_parallel_latency,
+):
+    """Gathers and reductions before and behind all micro-batches, no overlap."""
+    return step_collective_share * (
+        where(data_parallel_scale_out_bytes > 0, data_parallel_scale_out_bytes / scale_out_ceiling, 0)
+        + where(data_parallel_scale_up_bytes > 0, data_parallel_scale_up_bytes / scale_up_ceiling, 0)
+        + where(data_parallel_pod_bytes > 0, data_parallel_pod_bytes / pod_ceiling, 0)
+        + data_parallel_latency
+    )
+
+
 @quantity("s", "HBM, networks and latency, no overlap")
-def exposed_time(hbm_time, optimizer_time, scale_up_time, scale_out_time, pod_time, latency_time):
-    """What the passes of all micro-batches take besides compute if nothing overlaps, without the optimizer."""
-    return hbm_time - optimizer_time + scale_up_time + scale_out_time + pod_time + latency_time
+def exposed_time(hbm_time, optimizer_time, scale_up_time, scale_out_time, pod_time, latency_time, step_collective_time):
+    """What the passes of all micro-batches take besides compute if nothing overlaps."""
+    return hbm_time - optimizer_time + scale_up_time + scale_out_time + pod_time + latency_time - step_collective_time
 
 
 @quantity("s", "Passes of all micro-batches, no overlap")
 def serial_pass_time(compute_time, busiest_device_compute_time, exposed_time):
-    """Compute, HBM, networks and latency one after the other, without the optimizer."""
+    """Compute, HBM, networks and latency one after the other, without what comes once per step."""
     return most(compute_time, busiest_device_compute_time) + exposed_time
 
 
@@ -445,6 +486,7 @@ def step_time_upper_bound(
     compute_time,
     backward_forward_ratio,
     forward_time,
+    step_collective_time,
     optimizer_time,
 ):
     """The other extreme: nothing overlaps. One resource works after the other at its ceiling, the slots of the bubble
@@ -455,6 +497,7 @@ def step_time_upper_bound(
         serial_pass_time
         + bubble_time
         + bubble_slots_per_microbatch * (exposed_time + compute_time - (1 + backward_forward_ratio) * forward_time)
+        + step_collective_time
         + optimizer_time
     )
 

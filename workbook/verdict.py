@@ -147,9 +147,12 @@ def scale_up_time_at_break_even_tokens(
     data_parallel_scale_up_bytes, scale_up_bytes, tokens_at_break_even, scale_up_ceiling
 ):
     """Weights and gradients are sent as before, activations grow with the tokens."""
-    return (
-        data_parallel_scale_up_bytes + (scale_up_bytes - data_parallel_scale_up_bytes) * tokens_at_break_even
-    ) / scale_up_ceiling
+    return where(
+        scale_up_bytes > 0,
+        (data_parallel_scale_up_bytes + (scale_up_bytes - data_parallel_scale_up_bytes) * tokens_at_break_even)
+        / scale_up_ceiling,
+        0,
+    )
 
 
 @quantity("s", "Between pods at break-even tokens")
@@ -357,10 +360,15 @@ def scale_up_time_at_break_even_nodes(
     data_parallel_scale_up_bytes, enters_node_once, scale_up_bytes, nodes_over_break_even, scale_up_ceiling
 ):
     """Activations shrink with more nodes, and in the flat model so does the part of weights that the own node has."""
-    return (
-        data_parallel_scale_up_bytes * where(enters_node_once == 1, 1, nodes_over_break_even)
-        + (scale_up_bytes - data_parallel_scale_up_bytes) * nodes_over_break_even
-    ) / scale_up_ceiling
+    return where(
+        scale_up_bytes > 0,
+        (
+            data_parallel_scale_up_bytes * where(enters_node_once == 1, 1, nodes_over_break_even)
+            + (scale_up_bytes - data_parallel_scale_up_bytes) * nodes_over_break_even
+        )
+        / scale_up_ceiling,
+        0,
+    )
 
 
 @quantity("text", "Bound by, from break-even nodes")
