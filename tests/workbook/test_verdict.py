@@ -89,7 +89,7 @@ def assert_nodes_break_even(inputs: Mapping[str, Any]) -> None:
     elif base["data_parallel_replicas"] == 1:  # none: the fewest nodes that hold the degrees still wait for the network
         group = min(base["shard_size"], base["expert_shard_size"])
         fewest = with_nodes(inputs, base, base["nodes"] / group)
-        assert fewest["scale_out_time"] >= fewest["pipeline_time"] or fewest["nodes"] <= 1  # all in one: nothing to send
+        assert fewest["scale_out_time"] >= fewest["pipeline_time"] or fewest["nodes"] <= 1  # or all is in one
 
 
 PROOFS = (assert_bandwidth_breaks_even, assert_tokens_break_even, assert_nodes_break_even)
