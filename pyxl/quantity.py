@@ -217,14 +217,29 @@ class Model:
         )
 
     def quantity(
-        self, unit: str, label: str, *, number_format: str | None = None, kind: Kind = Kind.CALCULATION
+        self,
+        unit: str,
+        label: str,
+        *,
+        number_format: str | None = None,
+        kind: Kind = Kind.CALCULATION,
+        called: str | None = None,
+        **ingredients: str,
     ) -> Callable[[Function], Function]:
-        """Declare the decorated function as a quantity; its docstring is the note, after `Source:` the source."""
+        """Declare the decorated function as a quantity; its docstring is the note, after `Source:` the source.
+
+        Where one formula serves several quantities, each is declared from it: `called` by its own name, and with
+        `parameter="ingredient"` for what differs. Any other parameter is an ingredient's name as it stands.
+        """
 
         def declare(function: Function) -> Function:
-            name, code = function.__name__, function.__code__
+            code = function.__code__
+            name = called or function.__name__
             place = f"{code.co_filename}:{code.co_firstlineno}"
-            parameters = tuple(inspect.signature(function).parameters)
+            own = tuple(inspect.signature(function).parameters)
+            if strange := ingredients.keys() - set(own):
+                raise DefinitionError(f"quantity '{name}' at {place} has no parameter {', '.join(sorted(strange))}")
+            parameters = tuple(ingredients.get(parameter, parameter) for parameter in own)
             try:
                 expression = function(*(Symbol(parameter) for parameter in parameters))
             except (TypeError, ValueError, ZeroDivisionError) as error:

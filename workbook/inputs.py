@@ -354,6 +354,11 @@ _model(
     "2 before attention and MLP, 1 where both read the same norm (GPT-J), 4 where blocks are normalised behind too.",
 )
 _model(
+    "parallel_blocks",
+    "Parallel blocks",
+    "1 where attention and MLP stand side by side in a layer and share their collectives (GPT-J, Falcon, Cohere).",
+)
+_model(
     "outer_norms", "Norms outside the layers", "1, the final norm; 2 with one behind the embedding (BLOOM); 0 without."
 )
 _model("head_bias", "Output head bias", "1 where the output head has bias terms (GPT-J).")

@@ -7,140 +7,35 @@ so it counts in the upper bound only; the way of one micro-batch through the pip
 
 from pyxl.operations import least, most, where
 from workbook.model import analysis, quantity
+from workbook.parallelism import GROUPS
 
 analysis.section("Latency")
 
 
-@quantity("s", "One collective, shard group")
-def shard_collective_latency(
-    reduces_in_network, shard_size, shard_ranks_in_node, scale_out_latency, scale_up_latency, enters_node_once
-):
-    """Hops of one collective over the dense state's shard group."""
-    return where(
-        reduces_in_network == 1,
-        least(1, shard_size / shard_ranks_in_node - 1) * scale_out_latency
-        + least(1, shard_ranks_in_node - 1) * scale_up_latency,
-        where(
-            enters_node_once == 1,
-            (shard_size / shard_ranks_in_node - 1) * scale_out_latency + (shard_ranks_in_node - 1) * scale_up_latency,
-            (shard_size - 1) * where(shard_size > shard_ranks_in_node, scale_out_latency, scale_up_latency),
-        ),
+for group in GROUPS:
+    if group.name == "context":
+        continue  # it exchanges in ways of its own
+
+    @quantity(
+        "s",
+        f"One collective, {group.label}",
+        called=f"{group.name}_collective_latency",
+        size=group.size,
+        ranks_in_node=group.ranks_in_node,
     )
-
-
-@quantity("s", "One collective, expert shard group")
-def expert_shard_collective_latency(
-    reduces_in_network,
-    expert_shard_size,
-    expert_shard_ranks_in_node,
-    scale_out_latency,
-    scale_up_latency,
-    enters_node_once,
-):
-    """Hops of one collective over the expert state's shard group."""
-    return where(
-        reduces_in_network == 1,
-        least(1, expert_shard_size / expert_shard_ranks_in_node - 1) * scale_out_latency
-        + least(1, expert_shard_ranks_in_node - 1) * scale_up_latency,
-        where(
-            enters_node_once == 1,
-            (expert_shard_size / expert_shard_ranks_in_node - 1) * scale_out_latency
-            + (expert_shard_ranks_in_node - 1) * scale_up_latency,
-            (expert_shard_size - 1)
-            * where(expert_shard_size > expert_shard_ranks_in_node, scale_out_latency, scale_up_latency),
-        ),
-    )
-
-
-@quantity("s", "One collective, replica group")
-def replica_collective_latency(
-    reduces_in_network, data_parallel_replicas, replicas_in_node, scale_out_latency, scale_up_latency, enters_node_once
-):
-    """Hops of one collective over the group of replicas."""
-    return where(
-        reduces_in_network == 1,
-        least(1, data_parallel_replicas / replicas_in_node - 1) * scale_out_latency
-        + least(1, replicas_in_node - 1) * scale_up_latency,
-        where(
-            enters_node_once == 1,
-            (data_parallel_replicas / replicas_in_node - 1) * scale_out_latency
-            + (replicas_in_node - 1) * scale_up_latency,
-            (data_parallel_replicas - 1)
-            * where(data_parallel_replicas > replicas_in_node, scale_out_latency, scale_up_latency),
-        ),
-    )
-
-
-@quantity("s", "One collective, expert replica group")
-def expert_replica_collective_latency(
-    reduces_in_network,
-    data_parallel_replicas,
-    expert_replicas_in_node,
-    scale_out_latency,
-    scale_up_latency,
-    enters_node_once,
-):
-    """Hops of one collective over the group of expert replicas."""
-    return where(
-        reduces_in_network == 1,
-        least(1, data_parallel_replicas / expert_replicas_in_node - 1) * scale_out_latency
-        + least(1, expert_replicas_in_node - 1) * scale_up_latency,
-        where(
-            enters_node_once == 1,
-            (data_parallel_replicas / expert_replicas_in_node - 1) * scale_out_latency
-            + (expert_replicas_in_node - 1) * scale_up_latency,
-            (data_parallel_replicas - 1)
-            * where(data_parallel_replicas > expert_replicas_in_node, scale_out_latency, scale_up_latency),
-        ),
-    )
-
-
-@quantity("s", "One collective, tensor parallel group")
-def tensor_collective_latency(
-    reduces_in_network,
-    tensor_parallel_size,
-    tensor_ranks_in_node,
-    scale_out_latency,
-    scale_up_latency,
-    enters_node_once,
-):
-    """Hops of one collective over the tensor parallel group."""
-    return where(
-        reduces_in_network == 1,
-        least(1, tensor_parallel_size / tensor_ranks_in_node - 1) * scale_out_latency
-        + least(1, tensor_ranks_in_node - 1) * scale_up_latency,
-        where(
-            enters_node_once == 1,
-            (tensor_parallel_size / tensor_ranks_in_node - 1) * scale_out_latency
-            + (tensor_ranks_in_node - 1) * scale_up_latency,
-            (tensor_parallel_size - 1)
-            * where(tensor_parallel_size > tensor_ranks_in_node, scale_out_latency, scale_up_latency),
-        ),
-    )
-
-
-@quantity("s", "One collective, expert tensor parallel group")
-def expert_tensor_collective_latency(
-    reduces_in_network,
-    expert_tensor_parallel_size,
-    expert_tensor_ranks_in_node,
-    scale_out_latency,
-    scale_up_latency,
-    enters_node_once,
-):
-    """Hops of one collective over the expert tensor parallel group."""
-    return where(
-        reduces_in_network == 1,
-        least(1, expert_tensor_parallel_size / expert_tensor_ranks_in_node - 1) * scale_out_latency
-        + least(1, expert_tensor_ranks_in_node - 1) * scale_up_latency,
-        where(
-            enters_node_once == 1,
-            (expert_tensor_parallel_size / expert_tensor_ranks_in_node - 1) * scale_out_latency
-            + (expert_tensor_ranks_in_node - 1) * scale_up_latency,
-            (expert_tensor_parallel_size - 1)
-            * where(expert_tensor_parallel_size > expert_tensor_ranks_in_node, scale_out_latency, scale_up_latency),
-        ),
-    )
+    def collective_latency(
+        reduces_in_network, size, ranks_in_node, scale_out_latency, scale_up_latency, enters_node_once
+    ):
+        """Hops of one collective of the group."""
+        return where(
+            reduces_in_network == 1,
+            least(1, size / ranks_in_node - 1) * scale_out_latency + least(1, ranks_in_node - 1) * scale_up_latency,
+            where(
+                enters_node_once == 1,
+                (size / ranks_in_node - 1) * scale_out_latency + (ranks_in_node - 1) * scale_up_latency,
+                (size - 1) * where(size > ranks_in_node, scale_out_latency, scale_up_latency),
+            ),
+        )
 
 
 @quantity("s", "One exchange, context parallel group")

@@ -6,6 +6,8 @@ context x data x pipeline, routed experts the grid expert tensor x expert x expe
 the ranks of a stage in their order, wherever the rank order puts the other stages.
 """
 
+from typing import NamedTuple
+
 from pyxl.operations import least, most, where
 from workbook.model import analysis, quantity
 
@@ -149,7 +151,111 @@ def pipeline_stride(
     )
 
 
-analysis.section("Parallelism: groups in a node")
+# A group has members in a node and in a pod by one formula each: `area` stands for either.
+for area in ("node", "pod"):
+    analysis.section(f"Parallelism: groups in a {area}")
+
+    @quantity("1", f"Copies of a stage in a {area}", called=f"copies_in_{area}", area_ranks=f"{area}_ranks")
+    def copies(pipeline_parallel_size, pipeline_stride, area_ranks, parameter_copies):
+        """Where a schedule keeps two copies of every stage, both stand there only if the whole pipeline does."""
+        return where(pipeline_parallel_size * pipeline_stride > area_ranks, 1, parameter_copies)
+
+    @quantity("1", f"Tensor ranks in a {area}", called=f"tensor_ranks_in_{area}", area_ranks=f"{area}_ranks")
+    def tensor_ranks(tensor_parallel_size, area_ranks, tensor_stride):
+        """Members of a tensor parallel group that stand there."""
+        return least(tensor_parallel_size, most(1, area_ranks / tensor_stride))
+
+    @quantity("1", f"Context ranks in a {area}", called=f"context_ranks_in_{area}", area_ranks=f"{area}_ranks")
+    def context_ranks(context_parallel_size, area_ranks, context_stride):
+        """Members of a context parallel group that stand there."""
+        return least(context_parallel_size, most(1, area_ranks / context_stride))
+
+    @quantity(
+        "1",
+        f"Shard ranks that a {area} has room for",
+        called=f"shard_ranks_per_{area}",
+        context_ranks=f"context_ranks_in_{area}",
+        area_ranks=f"{area}_ranks",
+    )
+    def shard_ranks_at_most(context_ranks, area_ranks, data_stride):
+        """Members of a shard group that stand there, if the group is large enough."""
+        return context_ranks * most(1, area_ranks / data_stride)
+
+    @quantity(
+        "1",
+        f"Shard ranks in a {area}",
+        called=f"shard_ranks_in_{area}",
+        room=f"shard_ranks_per_{area}",
+        copies=f"copies_in_{area}",
+    )
+    def shard_ranks(data_shard_size, context_parallel_size, room, copies):
+        """Members of a shard group that stand there, with those of the other copy of a stage."""
+        return least(data_shard_size * context_parallel_size, room) * copies
+
+    @quantity("1", f"Replicas in a {area}", called=f"replicas_in_{area}", area_ranks=f"{area}_ranks")
+    def replicas(data_parallel_replicas, area_ranks, replica_stride):
+        """Members of a replica group (same shard, other copy) that stand there."""
+        return least(data_parallel_replicas, most(1, area_ranks / replica_stride))
+
+    @quantity(
+        "1",
+        f"Ranks of a stage that a {area} has room for",
+        called=f"stage_ranks_per_{area}",
+        tensor_ranks=f"tensor_ranks_in_{area}",
+        shard_ranks=f"shard_ranks_per_{area}",
+    )
+    def stage_ranks(tensor_ranks, shard_ranks):
+        """Ranks of one pipeline stage: what expert groups are formed of, expert tensor ranks first."""
+        return tensor_ranks * shard_ranks
+
+    @quantity(
+        "1",
+        f"Expert tensor ranks in a {area}",
+        called=f"expert_tensor_ranks_in_{area}",
+        stage_ranks=f"stage_ranks_per_{area}",
+    )
+    def expert_tensor_ranks(expert_tensor_parallel_size, stage_ranks):
+        """Members of an expert tensor parallel group that stand there."""
+        return least(expert_tensor_parallel_size, stage_ranks)
+
+    @quantity("1", f"Expert ranks in a {area}", called=f"expert_ranks_in_{area}", stage_ranks=f"stage_ranks_per_{area}")
+    def expert_ranks(expert_parallel_size, stage_ranks, expert_tensor_parallel_size):
+        """Members of an expert parallel group that stand there."""
+        return least(expert_parallel_size, most(1, stage_ranks / expert_tensor_parallel_size))
+
+    @quantity(
+        "1",
+        f"Expert shard ranks that a {area} has room for",
+        called=f"expert_shard_ranks_per_{area}",
+        stage_ranks=f"stage_ranks_per_{area}",
+    )
+    def expert_shard_ranks_at_most(stage_ranks, expert_tensor_parallel_size, expert_parallel_size):
+        """Members of an expert shard group that stand there, if the group is large enough."""
+        return most(1, stage_ranks / (expert_tensor_parallel_size * expert_parallel_size))
+
+    @quantity(
+        "1",
+        f"Expert shard ranks in a {area}",
+        called=f"expert_shard_ranks_in_{area}",
+        room=f"expert_shard_ranks_per_{area}",
+        copies=f"copies_in_{area}",
+    )
+    def expert_shard_ranks(expert_data_shard_size, room, copies):
+        """Members of an expert shard group that stand there, with those of the other copy of a stage."""
+        return least(expert_data_shard_size, room) * copies
+
+    @quantity(
+        "1",
+        f"Expert replicas in a {area}",
+        called=f"expert_replicas_in_{area}",
+        room=f"expert_shard_ranks_per_{area}",
+    )
+    def expert_replicas(data_parallel_replicas, room, expert_data_shard_size):
+        """Members of an expert replica group that stand there."""
+        return least(data_parallel_replicas, most(1, room / expert_data_shard_size))
+
+
+analysis.section("Parallelism: what leaves a node or pod")
 
 
 @quantity("1", "Pipeline neighbours are remote")
@@ -177,157 +283,10 @@ def stages_in_node(
     )
 
 
-@quantity("1", "Copies of a stage in a node")
-def copies_in_node(pipeline_is_remote, parameter_copies):
-    """Where a schedule keeps two copies of every stage, both share a node only if the whole pipeline does."""
-    return where(pipeline_is_remote == 1, 1, parameter_copies)
-
-
-@quantity("1", "Tensor ranks in a node")
-def tensor_ranks_in_node(tensor_parallel_size, node_ranks, tensor_stride):
-    """Members of a tensor parallel group that share a node."""
-    return least(tensor_parallel_size, most(1, node_ranks / tensor_stride))
-
-
-@quantity("1", "Context ranks in a node")
-def context_ranks_in_node(context_parallel_size, node_ranks, context_stride):
-    """Members of a context parallel group that share a node."""
-    return least(context_parallel_size, most(1, node_ranks / context_stride))
-
-
-@quantity("1", "Shard ranks that a node has room for")
-def shard_ranks_per_node(context_ranks_in_node, node_ranks, data_stride):
-    """Members of a shard group that share a node, if the group is large enough."""
-    return context_ranks_in_node * most(1, node_ranks / data_stride)
-
-
-@quantity("1", "Shard ranks in a node")
-def shard_ranks_in_node(data_shard_size, context_parallel_size, shard_ranks_per_node, copies_in_node):
-    """Members of a shard group that share a node."""
-    return least(data_shard_size * context_parallel_size, shard_ranks_per_node) * copies_in_node
-
-
-@quantity("1", "Replicas in a node")
-def replicas_in_node(data_parallel_replicas, node_ranks, replica_stride):
-    """Members of a replica group (same shard, other copy) that share a node."""
-    return least(data_parallel_replicas, most(1, node_ranks / replica_stride))
-
-
-@quantity("1", "Ranks of a stage that a node has room for")
-def stage_ranks_per_node(tensor_ranks_in_node, shard_ranks_per_node):
-    """Ranks that share a node and a pipeline stage: what expert groups are formed of, expert tensor ranks first."""
-    return tensor_ranks_in_node * shard_ranks_per_node
-
-
-@quantity("1", "Expert tensor ranks in a node")
-def expert_tensor_ranks_in_node(expert_tensor_parallel_size, stage_ranks_per_node):
-    """Members of an expert tensor parallel group that share a node."""
-    return least(expert_tensor_parallel_size, stage_ranks_per_node)
-
-
-@quantity("1", "Expert ranks in a node")
-def expert_ranks_in_node(expert_parallel_size, stage_ranks_per_node, expert_tensor_parallel_size):
-    """Members of an expert parallel group that share a node."""
-    return least(expert_parallel_size, most(1, stage_ranks_per_node / expert_tensor_parallel_size))
-
-
-@quantity("1", "Expert shard ranks that a node has room for")
-def expert_shard_ranks_per_node(stage_ranks_per_node, expert_tensor_parallel_size, expert_parallel_size):
-    """Members of an expert shard group that share a node, if the group is large enough."""
-    return most(1, stage_ranks_per_node / (expert_tensor_parallel_size * expert_parallel_size))
-
-
-@quantity("1", "Expert shard ranks in a node")
-def expert_shard_ranks_in_node(expert_data_shard_size, expert_shard_ranks_per_node, copies_in_node):
-    """Members of an expert shard group that share a node."""
-    return least(expert_data_shard_size, expert_shard_ranks_per_node) * copies_in_node
-
-
-@quantity("1", "Expert replicas in a node")
-def expert_replicas_in_node(data_parallel_replicas, expert_shard_ranks_per_node, expert_data_shard_size):
-    """Members of an expert replica group that share a node."""
-    return least(data_parallel_replicas, most(1, expert_shard_ranks_per_node / expert_data_shard_size))
-
-
 @quantity("1", "Nodes of an expert group")
 def expert_nodes(expert_parallel_size, expert_ranks_in_node):
     """Nodes that the experts of one layer are spread over."""
     return expert_parallel_size / expert_ranks_in_node
-
-
-analysis.section("Parallelism: groups in a pod")
-
-
-@quantity("1", "Copies of a stage in a pod")
-def copies_in_pod(pipeline_parallel_size, pipeline_stride, pod_ranks, parameter_copies):
-    """Both only if the whole pipeline stands in the pod."""
-    return where(pipeline_parallel_size * pipeline_stride > pod_ranks, 1, parameter_copies)
-
-
-@quantity("1", "Tensor ranks in a pod")
-def tensor_ranks_in_pod(tensor_parallel_size, pod_ranks, tensor_stride):
-    """Members of a tensor parallel group that share a pod."""
-    return least(tensor_parallel_size, most(1, pod_ranks / tensor_stride))
-
-
-@quantity("1", "Context ranks in a pod")
-def context_ranks_in_pod(context_parallel_size, pod_ranks, context_stride):
-    """Members of a context parallel group that share a pod."""
-    return least(context_parallel_size, most(1, pod_ranks / context_stride))
-
-
-@quantity("1", "Shard ranks that a pod has room for")
-def shard_ranks_per_pod(context_ranks_in_pod, pod_ranks, data_stride):
-    """Members of a shard group that share a pod, if the group is large enough."""
-    return context_ranks_in_pod * most(1, pod_ranks / data_stride)
-
-
-@quantity("1", "Shard ranks in a pod")
-def shard_ranks_in_pod(data_shard_size, context_parallel_size, shard_ranks_per_pod, copies_in_pod):
-    """Members of a shard group that share a pod."""
-    return least(data_shard_size * context_parallel_size, shard_ranks_per_pod) * copies_in_pod
-
-
-@quantity("1", "Replicas in a pod")
-def replicas_in_pod(data_parallel_replicas, pod_ranks, replica_stride):
-    """Members of a replica group that share a pod."""
-    return least(data_parallel_replicas, most(1, pod_ranks / replica_stride))
-
-
-@quantity("1", "Ranks of a stage that a pod has room for")
-def stage_ranks_per_pod(tensor_ranks_in_pod, shard_ranks_per_pod):
-    """Ranks that share a pod and a pipeline stage."""
-    return tensor_ranks_in_pod * shard_ranks_per_pod
-
-
-@quantity("1", "Expert tensor ranks in a pod")
-def expert_tensor_ranks_in_pod(expert_tensor_parallel_size, stage_ranks_per_pod):
-    """Members of an expert tensor parallel group that share a pod."""
-    return least(expert_tensor_parallel_size, stage_ranks_per_pod)
-
-
-@quantity("1", "Expert ranks in a pod")
-def expert_ranks_in_pod(expert_parallel_size, stage_ranks_per_pod, expert_tensor_parallel_size):
-    """Members of an expert parallel group that share a pod."""
-    return least(expert_parallel_size, most(1, stage_ranks_per_pod / expert_tensor_parallel_size))
-
-
-@quantity("1", "Expert shard ranks that a pod has room for")
-def expert_shard_ranks_per_pod(stage_ranks_per_pod, expert_tensor_parallel_size, expert_parallel_size):
-    """Members of an expert shard group that share a pod, if the group is large enough."""
-    return most(1, stage_ranks_per_pod / (expert_tensor_parallel_size * expert_parallel_size))
-
-
-@quantity("1", "Expert shard ranks in a pod")
-def expert_shard_ranks_in_pod(expert_data_shard_size, expert_shard_ranks_per_pod, copies_in_pod):
-    """Members of an expert shard group that share a pod."""
-    return least(expert_data_shard_size, expert_shard_ranks_per_pod) * copies_in_pod
-
-
-@quantity("1", "Expert replicas in a pod")
-def expert_replicas_in_pod(data_parallel_replicas, expert_shard_ranks_per_pod, expert_data_shard_size):
-    """Members of an expert replica group that share a pod."""
-    return least(data_parallel_replicas, most(1, expert_shard_ranks_per_pod / expert_data_shard_size))
 
 
 @quantity("1", "Remote experts outside the pod")
@@ -338,3 +297,34 @@ def expert_share_outside_pod(expert_parallel_size, expert_ranks_in_pod, expert_r
         (expert_parallel_size - expert_ranks_in_pod) / most(1, expert_parallel_size - expert_ranks_in_node),
         0,
     )
+
+
+class Group(NamedTuple):
+    """Ranks that take part in a collective together: where its quantities' names begin, what it is called, its size,
+    and how many of its ranks share a node and a pod.
+    """
+
+    name: str
+    label: str
+    size: str
+    ranks_in_node: str
+    ranks_in_pod: str
+
+
+GROUPS = tuple(
+    Group(name, label, size, f"{ranks}_in_node", f"{ranks}_in_pod")
+    for name, label, size, ranks in (
+        ("shard", "shard group", "shard_size", "shard_ranks"),
+        ("expert_shard", "expert shard group", "expert_shard_size", "expert_shard_ranks"),
+        ("replica", "replica group", "data_parallel_replicas", "replicas"),
+        ("expert_replica", "expert replica group", "data_parallel_replicas", "expert_replicas"),
+        ("tensor", "tensor parallel group", "tensor_parallel_size", "tensor_ranks"),
+        ("context", "context parallel group", "context_parallel_size", "context_ranks"),
+        (
+            "expert_tensor",
+            "expert tensor parallel group",
+            "expert_tensor_parallel_size",
+            "expert_tensor_ranks",
+        ),
+    )
+)

@@ -108,6 +108,7 @@ def hardware_table() -> None:
 def studies_table() -> None:
     """The shipped studies."""
     table = _table("Studies", "Study", "Strategies", "Title")
+    table.columns[-1].justify = "left"
     for name in study.names():
         loaded = study.load(name)
         table.add_row(name, str(len(loaded.strategies)), loaded.title)

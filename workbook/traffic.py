@@ -10,133 +10,10 @@ all-gather: the direction that is busier counts, which of an all-reduce is V onc
 
 from pyxl.operations import least, most, where
 from workbook.model import analysis, quantity
+from workbook.parallelism import GROUPS
 
 analysis.section("Traffic: shares of a collective")
 SHARE = "0.0000"
-
-
-@quantity("1", "Scale-out share, shard group", number_format=SHARE)
-def shard_scale_out_share(shard_size, shard_ranks_in_node, enters_node_once):
-    """Part of a tensor that reaches a rank's NIC in a collective, over the dense state's shard group."""
-    return (shard_size - shard_ranks_in_node) / shard_size / where(enters_node_once == 1, shard_ranks_in_node, 1)
-
-
-@quantity("1", "Scale-up share, shard group", number_format=SHARE)
-def shard_scale_up_share(shard_ranks_in_node, enters_node_once, shard_size):
-    """Part of a tensor that reaches a rank by the scale-up network, over the dense state's shard group."""
-    return (shard_ranks_in_node - 1) / where(enters_node_once == 1, shard_ranks_in_node, shard_size)
-
-
-@quantity("1", "Share between pods, shard group", number_format=SHARE)
-def shard_pod_share(shard_size, shard_ranks_in_pod, enters_node_once):
-    """Part of a tensor that reaches a rank from other pods in a collective, over the dense state's shard group."""
-    return (shard_size - shard_ranks_in_pod) / shard_size / where(enters_node_once == 1, shard_ranks_in_pod, 1)
-
-
-@quantity("1", "Scale-out share, expert shard group", number_format=SHARE)
-def expert_shard_scale_out_share(expert_shard_size, expert_shard_ranks_in_node, enters_node_once):
-    """Part of a tensor that reaches a rank's NIC in a collective, over the expert state's shard group."""
-    return (
-        (expert_shard_size - expert_shard_ranks_in_node)
-        / expert_shard_size
-        / where(enters_node_once == 1, expert_shard_ranks_in_node, 1)
-    )
-
-
-@quantity("1", "Scale-up share, expert shard group", number_format=SHARE)
-def expert_shard_scale_up_share(expert_shard_ranks_in_node, enters_node_once, expert_shard_size):
-    """Part of a tensor that reaches a rank by the scale-up network, over the expert state's shard group."""
-    return (expert_shard_ranks_in_node - 1) / where(
-        enters_node_once == 1, expert_shard_ranks_in_node, expert_shard_size
-    )
-
-
-@quantity("1", "Share between pods, expert shard group", number_format=SHARE)
-def expert_shard_pod_share(expert_shard_size, expert_shard_ranks_in_pod, enters_node_once):
-    """Part of a tensor that reaches a rank from other pods in a collective, over the expert state's shard group."""
-    return (
-        (expert_shard_size - expert_shard_ranks_in_pod)
-        / expert_shard_size
-        / where(enters_node_once == 1, expert_shard_ranks_in_pod, 1)
-    )
-
-
-@quantity("1", "Scale-out share, replica group", number_format=SHARE)
-def replica_scale_out_share(data_parallel_replicas, replicas_in_node, enters_node_once):
-    """Part of a tensor that reaches a rank's NIC in a collective, over the group of replicas."""
-    return (
-        (data_parallel_replicas - replicas_in_node)
-        / data_parallel_replicas
-        / where(enters_node_once == 1, replicas_in_node, 1)
-    )
-
-
-@quantity("1", "Scale-up share, replica group", number_format=SHARE)
-def replica_scale_up_share(replicas_in_node, enters_node_once, data_parallel_replicas):
-    """Part of a tensor that reaches a rank by the scale-up network, over the group of replicas."""
-    return (replicas_in_node - 1) / where(enters_node_once == 1, replicas_in_node, data_parallel_replicas)
-
-
-@quantity("1", "Share between pods, replica group", number_format=SHARE)
-def replica_pod_share(data_parallel_replicas, replicas_in_pod, enters_node_once):
-    """Part of a tensor that reaches a rank from other pods in a collective, over the group of replicas."""
-    return (
-        (data_parallel_replicas - replicas_in_pod)
-        / data_parallel_replicas
-        / where(enters_node_once == 1, replicas_in_pod, 1)
-    )
-
-
-@quantity("1", "Scale-out share, expert replica group", number_format=SHARE)
-def expert_replica_scale_out_share(data_parallel_replicas, expert_replicas_in_node, enters_node_once):
-    """Part of a tensor that reaches a rank's NIC in a collective, over the group of expert replicas."""
-    return (
-        (data_parallel_replicas - expert_replicas_in_node)
-        / data_parallel_replicas
-        / where(enters_node_once == 1, expert_replicas_in_node, 1)
-    )
-
-
-@quantity("1", "Scale-up share, expert replica group", number_format=SHARE)
-def expert_replica_scale_up_share(expert_replicas_in_node, enters_node_once, data_parallel_replicas):
-    """Part of a tensor that reaches a rank by the scale-up network, over the group of expert replicas."""
-    return (expert_replicas_in_node - 1) / where(enters_node_once == 1, expert_replicas_in_node, data_parallel_replicas)
-
-
-@quantity("1", "Share between pods, expert replica group", number_format=SHARE)
-def expert_replica_pod_share(data_parallel_replicas, expert_replicas_in_pod, enters_node_once):
-    """Part of a tensor that reaches a rank from other pods in a collective, over the group of expert replicas."""
-    return (
-        (data_parallel_replicas - expert_replicas_in_pod)
-        / data_parallel_replicas
-        / where(enters_node_once == 1, expert_replicas_in_pod, 1)
-    )
-
-
-@quantity("1", "Scale-out share, tensor parallel group", number_format=SHARE)
-def tensor_scale_out_share(tensor_parallel_size, tensor_ranks_in_node, enters_node_once):
-    """Part of a tensor that reaches a rank's NIC in a collective, over the tensor parallel group."""
-    return (
-        (tensor_parallel_size - tensor_ranks_in_node)
-        / tensor_parallel_size
-        / where(enters_node_once == 1, tensor_ranks_in_node, 1)
-    )
-
-
-@quantity("1", "Scale-up share, tensor parallel group", number_format=SHARE)
-def tensor_scale_up_share(tensor_ranks_in_node, enters_node_once, tensor_parallel_size):
-    """Part of a tensor that reaches a rank by the scale-up network, over the tensor parallel group."""
-    return (tensor_ranks_in_node - 1) / where(enters_node_once == 1, tensor_ranks_in_node, tensor_parallel_size)
-
-
-@quantity("1", "Share between pods, tensor parallel group", number_format=SHARE)
-def tensor_pod_share(tensor_parallel_size, tensor_ranks_in_pod, enters_node_once):
-    """Part of a tensor that reaches a rank from other pods in a collective, over the tensor parallel group."""
-    return (
-        (tensor_parallel_size - tensor_ranks_in_pod)
-        / tensor_parallel_size
-        / where(enters_node_once == 1, tensor_ranks_in_pod, 1)
-    )
 
 
 @quantity("1", "Context ranks of a node need the same bytes")
@@ -148,58 +25,48 @@ def context_shares_bytes(enters_node_once, exchanges_heads):
     return enters_node_once * (1 - exchanges_heads)
 
 
-@quantity("1", "Scale-out share, context parallel group", number_format=SHARE)
-def context_scale_out_share(context_parallel_size, context_ranks_in_node, context_shares_bytes):
-    """Part of a tensor that reaches a rank's NIC in a collective, over the context parallel group."""
-    return (
-        (context_parallel_size - context_ranks_in_node)
-        / context_parallel_size
-        / where(context_shares_bytes == 1, context_ranks_in_node, 1)
+for group in GROUPS:
+    # Where heads are exchanged each context rank needs bytes of its own, so that none is passed on in a node.
+    once = "context_shares_bytes" if group.name == "context" else "enters_node_once"
+
+    @quantity(
+        "1",
+        f"Scale-out share, {group.label}",
+        number_format=SHARE,
+        called=f"{group.name}_scale_out_share",
+        size=group.size,
+        ranks_in_node=group.ranks_in_node,
+        once=once,
     )
+    def scale_out_share(size, ranks_in_node, once):
+        """Part of a tensor that reaches a rank's NIC in a collective of the group."""
+        return (size - ranks_in_node) / size / where(once == 1, ranks_in_node, 1)
 
-
-@quantity("1", "Scale-up share, context parallel group", number_format=SHARE)
-def context_scale_up_share(context_ranks_in_node, context_shares_bytes, context_parallel_size):
-    """Part of a tensor that reaches a rank by the scale-up network, over the context parallel group."""
-    return (context_ranks_in_node - 1) / where(context_shares_bytes == 1, context_ranks_in_node, context_parallel_size)
-
-
-@quantity("1", "Share between pods, context parallel group", number_format=SHARE)
-def context_pod_share(context_parallel_size, context_ranks_in_pod, context_shares_bytes):
-    """Part of a tensor that reaches a rank from other pods in a collective, over the context parallel group."""
-    return (
-        (context_parallel_size - context_ranks_in_pod)
-        / context_parallel_size
-        / where(context_shares_bytes == 1, context_ranks_in_pod, 1)
+    @quantity(
+        "1",
+        f"Scale-up share, {group.label}",
+        number_format=SHARE,
+        called=f"{group.name}_scale_up_share",
+        size=group.size,
+        ranks_in_node=group.ranks_in_node,
+        once=once,
     )
+    def scale_up_share(ranks_in_node, once, size):
+        """Part of a tensor that reaches a rank by the scale-up network in a collective of the group."""
+        return (ranks_in_node - 1) / where(once == 1, ranks_in_node, size)
 
-
-@quantity("1", "Scale-out share, expert tensor parallel group", number_format=SHARE)
-def expert_tensor_scale_out_share(expert_tensor_parallel_size, expert_tensor_ranks_in_node, enters_node_once):
-    """Part of a tensor that reaches a rank's NIC in a collective, over the expert tensor parallel group."""
-    return (
-        (expert_tensor_parallel_size - expert_tensor_ranks_in_node)
-        / expert_tensor_parallel_size
-        / where(enters_node_once == 1, expert_tensor_ranks_in_node, 1)
+    @quantity(
+        "1",
+        f"Share between pods, {group.label}",
+        number_format=SHARE,
+        called=f"{group.name}_pod_share",
+        size=group.size,
+        ranks_in_pod=group.ranks_in_pod,
+        once=once,
     )
-
-
-@quantity("1", "Scale-up share, expert tensor parallel group", number_format=SHARE)
-def expert_tensor_scale_up_share(expert_tensor_ranks_in_node, enters_node_once, expert_tensor_parallel_size):
-    """Part of a tensor that reaches a rank by the scale-up network, over the expert tensor parallel group."""
-    return (expert_tensor_ranks_in_node - 1) / where(
-        enters_node_once == 1, expert_tensor_ranks_in_node, expert_tensor_parallel_size
-    )
-
-
-@quantity("1", "Share between pods, expert tensor parallel group", number_format=SHARE)
-def expert_tensor_pod_share(expert_tensor_parallel_size, expert_tensor_ranks_in_pod, enters_node_once):
-    """Part of a tensor that reaches a rank from other pods in a collective, over the expert tensor parallel group."""
-    return (
-        (expert_tensor_parallel_size - expert_tensor_ranks_in_pod)
-        / expert_tensor_parallel_size
-        / where(enters_node_once == 1, expert_tensor_ranks_in_pod, 1)
-    )
+    def pod_share(size, ranks_in_pod, once):
+        """Part of a tensor that reaches a rank from other pods in a collective of the group."""
+        return (size - ranks_in_pod) / size / where(once == 1, ranks_in_pod, 1)
 
 
 analysis.section("Traffic: data parallel")
@@ -577,10 +444,21 @@ def attention_tensor_blocks(num_hidden_layers, num_prediction_layers, pipeline_p
 
 @quantity("1", "MLP blocks, average stage", number_format="0.##")
 def mlp_tensor_blocks(
-    num_dense_layers, num_moe_layers, num_prediction_layers, moe_tensor_blocks, pipeline_parallel_size
+    num_dense_layers,
+    parallel_blocks,
+    num_moe_layers,
+    num_prediction_layers,
+    moe_tensor_blocks,
+    pipeline_parallel_size,
 ):
-    """Dense MLPs and shared experts that tensor parallelism brackets with collectives."""
-    return (num_dense_layers + (num_moe_layers + num_prediction_layers) * moe_tensor_blocks) / pipeline_parallel_size
+    """Dense MLPs and shared experts that tensor parallelism brackets with collectives of their own; beside attention an
+    MLP shares those of attention.
+
+    Source: Chowdhery et al. 2022, arXiv 2204.02311, section 2 (parallel layers)
+    """
+    return (
+        num_dense_layers * (1 - parallel_blocks) + (num_moe_layers + num_prediction_layers) * moe_tensor_blocks
+    ) / pipeline_parallel_size
 
 
 @quantity("1", "Tensor blocks, average stage", number_format="0.##")

@@ -236,3 +236,27 @@ def test_a_definition_that_cannot_stand_is_refused_with_its_place(
 @pytest.mark.parametrize("literal", [0, 1, 2])
 def test_algebra_needs_no_constants(literal: int) -> None:
     define(Model(), "area", lambda width: width * literal)
+
+
+def test_one_formula_serves_several_quantities(model: Model) -> None:
+    for chip in ("H800", "H200"):
+        model.constant(f"price_of_{chip}", "USD", chip, 10.0 if chip == "H800" else 20.0, "A guess.")
+
+        @model.quantity("USD", f"Cost, {chip}", called=f"cost_of_{chip}", price=f"price_of_{chip}")
+        def cost(size: Any, price: Any) -> Any:
+            """Size times price."""
+            return size * price
+
+    model.close()
+    assert model["cost_of_H200"].ingredients == {"size", "price_of_H200"}
+    values = model.compute({}, COLUMNS)
+    assert (values["cost_of_H800"], values["cost_of_H200"]) == (80.0, 160.0)
+
+
+def test_what_stands_for_no_parameter_is_refused(model: Model) -> None:
+    with pytest.raises(DefinitionError, match=r"'cost' at .* has no parameter prize"):
+
+        @model.quantity("USD", "Cost", prize="size")
+        def cost(size: Any) -> Any:
+            """A note."""
+            return size

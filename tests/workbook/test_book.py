@@ -18,7 +18,7 @@ from openpyxl.utils.cell import get_column_letter, range_boundaries
 
 from pyxl import reader
 from pyxl.evaluators import Formula, Place, contents
-from pyxl.layout.model_sheet import SLOTS
+from pyxl.layout.model_sheet import SLOTS, SPARE_SLOTS
 from pyxl.naming import is_cell_address
 from pyxl.plan import Formula as PlannedFormula
 from pyxl.plan import Plan
@@ -145,11 +145,17 @@ def test_no_defined_name_looks_like_a_cell(book: Any) -> None:
     assert [name for name in names if is_cell_address(name)] == []
 
 
-def test_every_input_has_a_validation(book: Any, rows: reader.ModelRows) -> None:
-    """In all 16 slots, so that a copied or an empty column has them too."""
+@pytest.fixture
+def slots(study: Study) -> int:
+    """Columns for strategies on the sheet Analysis, lines on the sheet Summary."""
+    return max(SLOTS, len(study.strategies) + SPARE_SLOTS)
+
+
+def test_every_input_has_a_validation(book: Any, rows: reader.ModelRows, slots: int) -> None:
+    """In all slots, so that a copied or an empty column has them too."""
     validated = {place for rule in book["Analysis"].data_validations.dataValidation for place in cells(str(rule.sqref))}
     first = min(rows.columns.values())
-    assert validated == {(rows.rows[name], first + slot) for name in INPUTS for slot in range(SLOTS)}
+    assert validated == {(rows.rows[name], first + slot) for name in INPUTS for slot in range(slots)}
     for title in ONE_STRATEGY:
         inputs = {(c.row, c.column) for row in book[title].iter_rows() for c in row if c.style == "solbook input"}
         assert inputs
@@ -195,14 +201,14 @@ def test_every_sheet_shows_that_all_checks_hold(book: Any, stored: Mapping[Place
 
 
 def test_the_summary_has_a_line_per_slot(
-    formulas: Mapping[Place, str], stored: Mapping[Place, Any], study: Study
+    formulas: Mapping[Place, str], stored: Mapping[Place, Any], study: Study, slots: int
 ) -> None:
     """The first show the strategies, the others wait for more."""
-    free = [""] * (SLOTS - len(study.strategies))
+    free = [""] * (slots - len(study.strategies))
     summary = reader.grids(stored)["Summary"]
     head, column = min(place for place, content in summary.cells.items() if content == "Step time, lower bound")
-    lines = [row for row in range(head + 1, head + 1 + SLOTS) if summary.place(row, column) in formulas]
-    assert len(lines) == SLOTS
+    lines = [row for row in range(head + 1, head + 1 + slots) if summary.place(row, column) in formulas]
+    assert len(lines) == slots
     name = next(number for number, content in summary.row(head) if content == "Strategy")
     names, times = ([summary.cells.get((row, c), "") for row in lines] for c in (name, column))
     assert names == [*study.strategies, *free]

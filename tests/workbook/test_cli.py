@@ -407,7 +407,7 @@ def test_files_that_are_none(kind: str, option: str, refused: Callable[..., str]
         (["--bogus"], "No such option"),
         (["bild"], "No such command"),
         (["build", "a", "b"], "unexpected extra argument"),
-        (["build", "deepseek-v3"], "did you mean 'deepseek-v3-h800'?"),
+        (["build", "deepseek-v3-h80"], "did you mean 'deepseek-v3-h800'?"),
         (["build", "--set"], "requires an argument"),
         (["verify"], "Missing argument 'FILE'"),
         (["verify", "a.xlsx", "--with", "excel"], "is not one of"),

@@ -7,6 +7,7 @@ import pytest
 
 from pyxl import reader
 from pyxl.evaluators.libreoffice import Document
+from pyxl.layout.model_sheet import SLOTS, SPARE_SLOTS
 from pyxl.plan import letter
 from workbook.verify import differences
 
@@ -86,8 +87,8 @@ def test_a_column_inserted_in_the_middle_has_its_line(opened: Document, rows: re
 
 
 def test_a_strategy_behind_the_last_slot_is_missed_in_words(opened: Document, rows: reader.ModelRows) -> None:
-    behind = min(rows.columns.values()) + 16
+    behind = min(rows.columns.values()) + max(SLOTS, len(rows.columns) + SPARE_SLOTS)
     opened.copy_column("Analysis", letter(rows.columns[OWN]), letter(behind))
-    opened.set("Analysis", f"{letter(behind)}4", "Seventeenth")
+    opened.set("Analysis", f"{letter(behind)}4", "Behind the last")
     assert opened.value("Summary", "B3") == "see the sheet Checks"
     assert any("has no line for a strategy" in str(value) for value in opened.values("Checks").values())

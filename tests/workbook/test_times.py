@@ -12,7 +12,7 @@ SHIPPED = study.load()
 COLUMNS = SHIPPED.columns
 DEEPSEEK = {"pipeline_parallel_size": 16, "expert_parallel_size": 64, "pipeline_schedule": "DualPipe"}
 MEASURED_STEP = 19.926  # s, arXiv 2505.09343, Table 4 (MPFT)
-RESOURCES = ("pipeline_time", "compute_time", "hbm_time", "scale_up_time", "scale_out_time")
+RESOURCES = ("pipeline_time", "compute_time", "hbm_time", "scale_up_time", "scale_out_time", "pod_time")
 EVERY_STRATEGY = [(name, strategy) for name in study.names() for strategy in study.load(name).strategies]
 
 
@@ -152,7 +152,10 @@ def test_the_busiest_resource_sets_the_step(name: str, strategy: str) -> None:
     ours = study.load(name).values[strategy]
     way = ours["compute_time"] + ours["bubble_time"] + ours["pipeline_traversal_latency"]
     assert ours["step_time_lower_bound"] == max(way, *(ours[key] for key in RESOURCES))
-    names = {"compute": "pipeline_time", "HBM": "hbm_time", "scale-up": "scale_up_time", "scale-out": "scale_out_time"}
+    names = {
+        "compute": "pipeline_time", "HBM": "hbm_time", "scale-up": "scale_up_time", "scale-out": "scale_out_time",
+        "between pods": "pod_time",
+    }  # fmt: skip
     assert ours[names[ours["bound"]]] == pytest.approx(ours["step_time_lower_bound"], rel=1e-4)
     assert ours["step_time_lower_bound"] <= ours["step_time_upper_bound"] <= 5 * ours["step_time_lower_bound"]
 

@@ -199,6 +199,13 @@ def test_tensor_parallel_traffic() -> None:
     assert 5 * full["tensor_scale_up_bytes"] == 7 * ours["tensor_scale_up_bytes"]
 
 
+def test_parallel_blocks_share_their_collectives() -> None:
+    """Chowdhery et al. 2022, arXiv 2204.02311, section 2: one input and one output per layer, not two."""
+    tensor = {"model": "llama-3-70b", "tensor_parallel_size": 8, "precision": "BF16"}
+    apart, together = (values(**tensor, parallel_blocks=switch) for switch in (0, 1))
+    assert together["tensor_scale_up_bytes"] == apart["tensor_scale_up_bytes"] / 2
+
+
 def test_repeated_layers_send_to_experts_again() -> None:
     """Full recomputation runs the forward pass, its dispatch and combine included, a second time."""
     full, none = (values(**DEEPSEEK, recomputation=policy) for policy in ("full", "none"))

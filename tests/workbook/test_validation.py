@@ -197,3 +197,10 @@ def test_bad_files_are_refused_in_one_line(one_row: Any, tmp_path: Path, solbook
         read(ragged)
     missing = solbook("validate", tmp_path / "none.csv")
     assert (missing.returncode, len(missing.stderr.splitlines())) == (2, 1)
+
+
+def test_the_readme_says_what_the_report_says() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    report = shipped_report()
+    for name, summary in {**report["sources"], "All": report["total"]}.items():
+        assert f"| {name} | {summary['rows']} | {summary['supported']} | {summary['violations']} |" in readme

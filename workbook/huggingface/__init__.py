@@ -58,6 +58,7 @@ UNUSED: Mapping[str, int | str] = MappingProxyType(
         "topk_group": 1,
         "norm_vectors": 1,
         "block_norms": 2,
+        "parallel_blocks": 0,
         "outer_norms": 1,
         "head_bias": 0,
         "num_nextn_predict_layers": 0,

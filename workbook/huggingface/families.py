@@ -34,6 +34,7 @@ from workbook.huggingface.parts import (
     norms_of_all_heads,
     opt_embedding,
     opt_norms,
+    parallel_blocks,
     parallel_norms,
     post_norms,
     prediction_layers,
@@ -89,7 +90,7 @@ NO_GATE = {"mlp_matrices": 2}
 LAYER_NORM = {"norm_vectors": 2}
 NO_NORM_WEIGHTS = {"norm_vectors": 0}
 QUERY_KEY_NORM = {"query_key_norm": 1}
-ONE_NORM = {"block_norms": 1}
+PARALLEL = {"block_norms": 1, "parallel_blocks": 1}
 FOUR_NORMS = {"block_norms": 4}
 SINKS = {"attention_sinks": 1}
 FIRST_LAYER_DENSE = {"first_k_dense_replace": 1}
@@ -106,7 +107,7 @@ GPTJ = Family(
     (grouped_attention, no_windows, wide_mlp),
     names=GPT_NAMES | HIDDEN_HEADS,
     absent=HEADS_WITHOUT_GROUPS | {"intermediate_size": None},
-    fixed=NO_GATE | BIASED_MLP | LAYER_NORM | ONE_NORM | {"head_bias": 1},
+    fixed=NO_GATE | BIASED_MLP | LAYER_NORM | PARALLEL | {"head_bias": 1},
 )
 DEEPSEEK_V3 = Family(
     (latent_attention, no_windows, experts(after_dense_layers), shared_experts, expert_groups, prediction_layers),
@@ -177,13 +178,13 @@ FAMILIES: Mapping[str, Family] = {
         (grouped_attention, norms_of_all_heads, no_windows, dense_mlp),
         names=ATTENTION_BIAS | {"query_key_norm": ("use_qk_norm",)},
         absent=TIED | HEADS_WITHOUT_GROUPS,
-        fixed=ONE_NORM,
+        fixed=PARALLEL,
     ),
     "cohere2": Family(
         (grouped_attention, windows(all_but_every_nth_layer), dense_mlp),
         names=ATTENTION_BIAS,
         absent=TIED | {"sliding_window_pattern": 4},
-        fixed=ONE_NORM,
+        fixed=PARALLEL,
     ),
     "ctrl": Family(
         (grouped_attention, no_windows, dense_mlp),
@@ -309,7 +310,7 @@ FAMILIES: Mapping[str, Family] = {
         fixed={"attention_output_bias": 1} | NO_GATE | BIASED_MLP | LAYER_NORM,
     ),
     "gpt_neox": Family(
-        (grouped_attention, no_windows, dense_mlp),
+        (grouped_attention, parallel_blocks, no_windows, dense_mlp),
         names=HIDDEN_HEADS | ATTENTION_BIAS,
         absent=HEADS_WITHOUT_GROUPS | {"query_key_value_bias": True, "attention_output_bias": True},
         fixed=NO_GATE | BIASED_MLP | LAYER_NORM,
@@ -528,7 +529,7 @@ FAMILIES: Mapping[str, Family] = {
         (grouped_attention, shifted_norms, no_windows, dense_mlp),
         names={"query_key_norm": ("qk_layernorm",)},
         absent=HEADS_WITHOUT_GROUPS,
-        fixed=BIASED_ATTENTION | NO_GATE | BIASED_MLP | LAYER_NORM | ONE_NORM | {"head_bias": 1},
+        fixed=BIASED_ATTENTION | NO_GATE | BIASED_MLP | LAYER_NORM | PARALLEL | {"head_bias": 1},
     ),
     "phi3": Family(
         (grouped_attention, windows(all_layers), dense_mlp),

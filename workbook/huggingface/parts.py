@@ -67,7 +67,7 @@ def falcon_attention(config: Config) -> Row:
         row = multi_query_attention(config)
         norms = config.whole("num_ln_in_parallel_attn", null=1)
     parallel = config.one_of("parallel_attn", (False, True))
-    return row | {"block_norms": 2 if not parallel or norms == 2 else 1}
+    return row | {"block_norms": 2 if not parallel or norms == 2 else 1, "parallel_blocks": int(parallel is True)}
 
 
 def latent_attention(config: Config) -> Row:
@@ -338,9 +338,15 @@ def opt_norms(config: Config) -> Row:
     return {"outer_norms": final, "norm_vectors": 2 * config.switch("layer_norm_elementwise_affine")}
 
 
+def parallel_blocks(config: Config) -> Row:
+    """Attention and MLP side by side, or one after the other."""
+    return {"parallel_blocks": config.switch("use_parallel_residual")}
+
+
 def parallel_norms(config: Config) -> Row:
-    """One norm per layer where attention and MLP read the same norm, else two."""
-    return {"block_norms": 2 - config.switch("use_parallel_residual")}
+    """One norm per layer where attention and MLP stand side by side, else two."""
+    row = parallel_blocks(config)
+    return row | {"block_norms": 2 - int(row["parallel_blocks"])}
 
 
 def post_norms(config: Config) -> Row:

@@ -22,15 +22,25 @@ FACTS = (
     ),
     (
         "What it computes",
-        "FLOPs, bytes and speed-of-light times of one optimizer step per strategy, memory per device, and what follows "
-        "for the training run. All cells hold base units: byte, second, FLOP; GB and TFLOP/s are number formats only. "
-        "GB is 1e9 byte, GiB is 2^30 byte. Bandwidth is per device and direction, peaks are dense.",
+        "FLOPs, bytes and speed-of-light times of one optimizer step per strategy, memory per device, and what "
+        "follows for the training run. All cells hold base units: byte, second, FLOP; GB and TFLOP/s are number "
+        "formats only. GB is 1e9 byte, GiB is 2^30 byte. Bandwidth is per device and direction, peaks are dense.",
     ),
     (
         "What it leaves out",
-        "Latency, congestion, stragglers, uneven routing of tokens, uneven compute of stages, kernels other than "
-        "matrix multiplications, allocator fragmentation, communication buffers, checkpointing and failures. Times are "
-        "lower bounds: no real run is faster, most are slower.",
+        "Kernels other than matrix multiplications: norms, rotary embedding, softmax, activation functions, casts "
+        "and permutations take no time. Congestion, stragglers, failures, checkpointing and data loading. Uneven "
+        "routing: experts get equally many tokens. Windows and chunks of attention are averaged over layers; MoE "
+        "layers are taken to follow the dense ones. Tensor ranks without sequence parallelism repeat norms and "
+        "routers for nothing. The network is taken not to block inside a pod. Weights, gradients and optimizer "
+        "states stay in device memory: no offloading. Memory has an allowance for buffers of the network library, "
+        "workspaces, fragmentation and context.",
+    ),
+    (
+        "Lower and upper bound",
+        "The lower bound holds for any implementation of the strategy at these ceilings: it counts only work that "
+        "cannot be left out, and lets everything overlap. The sheet Validation compares it with published runs. The "
+        "upper bound lets nothing overlap, but still takes every kernel at its ceiling: real runs may be slower.",
     ),
     (
         "Typing over a cell",

@@ -16,7 +16,6 @@ ladder = Ladder(
         "recomputation",
         (
             *MEMORY,
-            "memory_left",
             "memory_fits",
             "compute_time",
             "step_time_lower_bound",

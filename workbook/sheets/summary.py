@@ -16,7 +16,8 @@ from workbook.study import Study
 
 HOW_TO_READ = (
     "Each time is the least that the resource can take for one optimizer step, were it always busy at its ceiling. "
-    "With perfect overlap the busiest resource sets the step time: that is the speed of light of the strategy.",
+    "Lower bound: all overlap, so the busiest resource sets the step time, with what no schedule can hide: the speed"
+    " of light of the strategy. Upper bound: nothing overlaps, one resource works after the other.",
     "Bound by: the busiest resource; compute includes the pipeline's bubble. Network time / compute time above 1: "
     "devices wait for the network. MFU counts FLOPs as flop_convention says; over the BF16 peak, as DeepSeek has it, "
     "it may exceed 100 % with FP8.",
@@ -35,6 +36,7 @@ VERDICT = (
     Heading("Step time, upper bound", "step_time_upper_bound"),
     Heading("Network time / compute time", "communication_compute_ratio"),
     Heading("MFU", "model_flops_utilization"),
+    Heading("Measured / lower bound", "measured_over_lower_bound"),
     Heading("Tokens per second and device", "tokens_per_second_per_device"),
     Heading("Days of the run", "training_days"),
     Heading("Cost of the run", "training_cost"),
@@ -49,7 +51,10 @@ DETAILS = (
     Heading("HBM", "hbm_time"),
     Heading("Scale-up (NVLink)", "scale_up_time"),
     Heading("Scale-out (InfiniBand)", "scale_out_time"),
+    Heading("Between pods", "pod_time"),
+    Heading("Latency", "latency_time"),
     Heading("Compute and bubble", "pipeline_time"),
+    Heading("Break-even scale-up bandwidth", "break_even_scale_up_bandwidth"),
     Heading("Break-even scale-out bandwidth", "break_even_scale_out_bandwidth"),
     Heading("Bound by above it", "bound_without_scale_out"),
     Heading("Break-even tokens per device", "break_even_tokens_per_device"),
@@ -81,6 +86,7 @@ COLORS = {
     "hbm_time": "70AD47",
     "scale_up_time": "FFC000",
     "scale_out_time": "C00000",
+    "pod_time": "7030A0",
     "line": "1F3864",
 }
 
@@ -107,7 +113,7 @@ def sheet(study: Study, placed: ModelSheet) -> tuple[Sheet, dict[str, Reference]
     summary.portrait, summary.pages_tall = True, 1
     strategy = places["strategy"].address
     labels = {heading.quantity: heading.title for heading in DETAILS}
-    resources = ("compute_time", "bubble_time", "hbm_time", "scale_up_time", "scale_out_time")
+    resources = ("compute_time", "bubble_time", "hbm_time", "scale_up_time", "scale_out_time", "pod_time")
     line = _marks("Compute and bubble: stay under this", places["pipeline_time_in_chart"], COLORS["line"])
     capacity = _marks("Capacity", places["memory_capacity_in_chart"], COLORS["scale_out_time"])
     memory = Series("Memory per device", places["device_memory_in_chart"].address, color=COLORS["compute_time"])
