@@ -303,16 +303,27 @@ def check_stages(layers_per_smaller_chunk, first_stage_fewer_layers, last_stage_
 
 @check("Dense layers stand first")
 def check_dense_layers(
-    num_moe_layers, num_dense_layers, pipeline_parallel_size, virtual_stages, layers_per_smaller_chunk, mirrors_stages
+    num_moe_layers,
+    pipeline_parallel_size,
+    virtual_stages,
+    mirrors_stages,
+    num_dense_layers,
+    first_stage_fewer_layers,
+    layers_per_smaller_chunk,
 ):
-    """With several chunks per device the dense layers of a MoE model are looked for in the first chunk of each."""
+    """Where devices hold several stages the dense layers of a MoE model are looked for in the first of each."""
     return require(
-        least(num_moe_layers, virtual_stages - 1, pipeline_parallel_size - 1)
-        * (1 - mirrors_stages)
-        * most(0, num_dense_layers - (pipeline_parallel_size - 1) * layers_per_smaller_chunk)
+        least(num_moe_layers, pipeline_parallel_size - 1, most(virtual_stages - 1, mirrors_stages))
+        * most(
+            0,
+            num_dense_layers
+            + first_stage_fewer_layers
+            - where(virtual_stages > 1, pipeline_parallel_size - 1, pipeline_parallel_size / 2)
+            * layers_per_smaller_chunk,
+        )
         <= 0,
-        "the model's dense layers reach into the second round of virtual stages, which is not modelled: choose fewer "
-        "virtual_stages",
+        "the model's dense layers reach into the second stage of a device, which is not modelled: choose fewer "
+        "virtual_stages, or a pipeline_schedule with one stage per device",
     )
 
 

@@ -189,9 +189,16 @@ def middle_device_index(mirrors_stages, larger_chunks, chunks, dense_devices):
 
 
 @quantity("1", "Middle device exists")
-def middle_device_exists(middle_device_index, pipeline_parallel_size):
-    """1 where there is a device between the first and the last."""
-    return where(middle_device_index < pipeline_parallel_size - 1, 1, 0)
+def middle_device_exists(middle_device_index, mirrors_stages, parameter_copies, pipeline_parallel_size):
+    """1 where there is a device between the first and the last; with two copies of every stage, in the first half: the
+    other devices hold the same stages.
+    """
+    return where(
+        middle_device_index
+        < where(mirrors_stages * (parameter_copies - 1) == 1, pipeline_parallel_size / 2, pipeline_parallel_size - 1),
+        1,
+        0,
+    )
 
 
 @quantity("1", "First device: smaller chunks")

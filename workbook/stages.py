@@ -68,22 +68,32 @@ def layers(
     )
 
 
+@stages.quantity("1", "Number of the first chunk")
+def first_chunk(stage, mirrors_stages, parameter_copies, pipeline_parallel_size):
+    """The first of the device's chunks; with two copies of every stage a device behind the middle holds those of its
+    mirror image.
+    """
+    return where(mirrors_stages * (parameter_copies - 1) == 1, least(stage, pipeline_parallel_size - 1 - stage), stage)
+
+
 @stages.quantity("1", "Layers before")
-def layers_before(stage, layers_per_chunk, larger_chunks, layers_per_smaller_chunk, first_stage_fewer_layers):
+def layers_before(first_chunk, layers_per_chunk, larger_chunks, layers_per_smaller_chunk, first_stage_fewer_layers):
     """Layers in front of the device's first chunk."""
     return most(
         0,
-        stage * layers_per_chunk
-        - most(0, stage - larger_chunks) * (layers_per_chunk - layers_per_smaller_chunk)
+        first_chunk * layers_per_chunk
+        - most(0, first_chunk - larger_chunks) * (layers_per_chunk - layers_per_smaller_chunk)
         - first_stage_fewer_layers,
     )
 
 
 @stages.quantity("1", "Layers in the first chunk")
-def first_chunk_layers(stage, larger_chunks, layers_per_chunk, layers_per_smaller_chunk, first_stage_fewer_layers):
+def first_chunk_layers(
+    first_chunk, larger_chunks, layers_per_chunk, layers_per_smaller_chunk, first_stage_fewer_layers
+):
     """Layers of the device's first chunk, which holds its dense layers."""
-    return where(stage < larger_chunks, layers_per_chunk, layers_per_smaller_chunk) - where(
-        stage == 0, first_stage_fewer_layers, 0
+    return where(first_chunk < larger_chunks, layers_per_chunk, layers_per_smaller_chunk) - where(
+        first_chunk == 0, first_stage_fewer_layers, 0
     )
 
 
@@ -93,25 +103,17 @@ def dense_layers(
     exists,
     pipeline_parallel_size,
     num_dense_layers,
-    embeddings,
-    stage,
-    layers_per_chunk,
-    first_stage_fewer_layers,
     first_chunk_layers,
     layers_before,
     layers,
 ):
-    """Dense layers come first; a device that mirrors the first one holds those of its first chunk."""
+    """Dense layers come first."""
     return where(
         num_moe_layers > 0,
         exists
         * where(
             pipeline_parallel_size > 1,
-            where(
-                embeddings * stage > 0,
-                least(num_dense_layers, layers_per_chunk - first_stage_fewer_layers),
-                least(first_chunk_layers, most(0, num_dense_layers - layers_before)),
-            ),
+            least(first_chunk_layers, most(0, num_dense_layers - layers_before)),
             num_dense_layers,
         ),
         layers,

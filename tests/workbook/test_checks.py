@@ -59,7 +59,7 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "check_dense_layers": (
         {"pipeline_parallel_size": 2, "virtual_stages": 16, "pipeline_schedule": "interleaved 1F1B"},
-        "dense layers reach into the second round of virtual stages",
+        "dense layers reach into the second stage of a device",
     ),
     "check_layout": (
         {"stage_layout": "in order", "pipeline_schedule": "DualPipeV", "virtual_stages": 2},

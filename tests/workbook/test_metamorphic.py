@@ -327,7 +327,7 @@ def some_of(condition: Callable[[Arrays], Any], count: int) -> list[int]:
 
 def test_stages_add_up() -> None:
     """Layers, parameters and compute of all devices, against the whole model and the averages of the analysis."""
-    for place in some_of(lambda drawn: drawn["pipeline_parallel_size"] > 1, 60):
+    for place in some_of(lambda drawn: drawn["pipeline_parallel_size"] > 1, 400):
         ours = analysis.compute(strategy(place), SHIPPED.columns)
         devices = stages.compute_rows(ours)[: min(STAGES, ours["pipeline_parallel_size"])]
         totals = {name: sum(device[name] for device in devices) for name in ("layers", "dense_state", "expert_state")}
@@ -354,3 +354,14 @@ def test_no_collective_beats_its_link() -> None:
                 bytes_sent = row[f"{link}_total"]
                 assert bytes_sent / (ours[f"{link}_ceiling"] or 1) <= ours[f"{link}_time"] * (1 + NOISE)
         assert ours["step_time_lower_bound"] >= max(ours[f"{link}_time"] for link in ("scale_out", "scale_up", "pod"))
+
+
+def test_dualpipe_devices_hold_what_their_mirror_images_hold() -> None:
+    """deepseek-ai/DualPipe: device d of 32 has stages d and 31 - d, so DeepSeek-V3's third dense layer is on two."""
+    ours = analysis.compute(
+        {"pipeline_parallel_size": 32, "expert_parallel_size": 16, "pipeline_schedule": "DualPipe"}, SHIPPED.columns
+    )
+    devices = stages.compute_rows(ours)[:32]
+    assert [device["dense_layers"] for device in devices] == [2, 1, *[0] * 28, 1, 2]
+    for one, other in zip(devices[:16], devices[:15:-1], strict=True):
+        assert one["memory"] == other["memory"]
