@@ -21,7 +21,8 @@ def _digest(cells: Iterable[tuple[str, str, Any]]) -> str:
     lines = []
     for sheet, address, content in cells:
         number = isinstance(content, int | float) and not isinstance(content, bool)
-        lines.append(f"{sheet}\t{address}\t{float(content)!r}" if number else f"{sheet}\t{address}\t{content}")
+        # Files keep 16 digits, not always the 17 that tell two numbers apart.
+        lines.append(f"{sheet}\t{address}\t{float(content):.15g}" if number else f"{sheet}\t{address}\t{content}")
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 

@@ -293,9 +293,12 @@ def check_tensor_nodes(node_ranks, tensor_parallel_size):
 
 @check("Layers fill the stages")
 def check_stages(layers_per_smaller_chunk, first_stage_fewer_layers, last_stage_fewer_layers, rounds_layers):
-    """Every chunk has a layer, the first and the last too where they have fewer."""
+    """Every chunk has a layer, but for the first and the last, which may be the embedding or the head alone.
+
+    Source: Llama 3, arXiv 2407.21783, section 3.3.2
+    """
     return require(
-        layers_per_smaller_chunk - most(first_stage_fewer_layers, last_stage_fewer_layers) >= rounds_layers,
+        layers_per_smaller_chunk - most(first_stage_fewer_layers, last_stage_fewer_layers, rounds_layers) >= 0,
         "there are too few layers: choose fewer pipeline_parallel_size x virtual_stages, another stage_layout, smaller "
         "first_stage_fewer_layers or last_stage_fewer_layers",
     )
