@@ -7,6 +7,7 @@ MLP's width, which comes to the whole width of their own. Rows state what there 
 """
 
 from pyxl.operations import least, most, where
+from workbook.devices import device_quantity
 from workbook.model import analysis, quantity
 
 analysis.section("Activations")
@@ -40,33 +41,10 @@ def activation_slots(
     )
 
 
-@quantity("1", "In-flight micro-batches, first device", number_format="0.##")
-def first_device_in_flight(num_microbatches, activation_slots):
-    """Micro-batches whose activations the device keeps at once: no more than there are."""
-    return least(num_microbatches, activation_slots)
-
-
-@quantity("1", "In-flight micro-batches, mixed device", number_format="0.##")
-def mixed_device_in_flight(num_microbatches, activation_slots, in_flight_decline, mixed_device_index, virtual_stages):
-    """With 1F1B each later device has one slot fewer."""
-    return least(num_microbatches, most(1, activation_slots - in_flight_decline * mixed_device_index / virtual_stages))
-
-
-@quantity("1", "In-flight micro-batches, middle device", number_format="0.##")
-def middle_device_in_flight(num_microbatches, activation_slots, in_flight_decline, middle_device_index, virtual_stages):
-    """With 1F1B each later device has one slot fewer."""
-    return least(num_microbatches, most(1, activation_slots - in_flight_decline * middle_device_index / virtual_stages))
-
-
-@quantity("1", "In-flight micro-batches, last device", number_format="0.##")
-def last_device_in_flight(
-    num_microbatches, activation_slots, in_flight_decline, pipeline_parallel_size, virtual_stages
-):
-    """With 1F1B the last device has one slot."""
-    return least(
-        num_microbatches,
-        most(1, activation_slots - in_flight_decline * (pipeline_parallel_size - 1) / virtual_stages),
-    )
+@device_quantity("1", "in-flight micro-batches", number_format="0.##")
+def in_flight(exists, num_microbatches, activation_slots, in_flight_decline, index, virtual_stages):
+    """Micro-batches whose activations the device keeps at once: with 1F1B each later device keeps one fewer."""
+    return exists * least(num_microbatches, most(1, activation_slots - in_flight_decline * index / virtual_stages))
 
 
 @quantity("token", "Tokens per micro-batch and rank", number_format="#,##0.##")

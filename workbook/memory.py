@@ -1,6 +1,7 @@
 """Memory per device: weights, gradients, optimizer states and activations, and the stage where they peak."""
 
 from pyxl.operations import most, where
+from workbook.devices import device_quantity
 from workbook.model import analysis, quantity
 
 SIGNED_BYTES = '#,##0.00,,," GB"'  # a format with conditions loses the sign of a negative number
@@ -50,310 +51,49 @@ def optimizer_bytes(master_weight_bytes, moment_bytes):
     return master_weight_bytes + moment_bytes
 
 
-@quantity("byte", "First device: weights")
-def first_device_weight_memory(
-    first_device_dense_parameters, weight_shards, first_device_expert_parameters, expert_weight_shards, weight_bytes
-):
+@device_quantity("byte", "weights")
+def weight_memory(dense_parameters, weight_shards, expert_parameters, expert_weight_shards, weight_bytes):
     """Dense and expert weights, each over its own shard group."""
-    return (
-        first_device_dense_parameters / weight_shards + first_device_expert_parameters / expert_weight_shards
-    ) * weight_bytes
+    return (dense_parameters / weight_shards + expert_parameters / expert_weight_shards) * weight_bytes
 
 
-@quantity("byte", "First device: gradients")
-def first_device_gradient_memory(
-    first_device_dense_parameters,
-    gradient_shards,
-    first_device_expert_parameters,
-    expert_gradient_shards,
-    gradient_bytes,
-):
+@device_quantity("byte", "gradients")
+def gradient_memory(dense_parameters, gradient_shards, expert_parameters, expert_gradient_shards, gradient_bytes):
     """Dense and expert gradients, each over its own shard group."""
-    return (
-        first_device_dense_parameters / gradient_shards + first_device_expert_parameters / expert_gradient_shards
-    ) * gradient_bytes
+    return (dense_parameters / gradient_shards + expert_parameters / expert_gradient_shards) * gradient_bytes
 
 
-@quantity("byte", "First device: optimizer states")
-def first_device_optimizer_memory(
-    first_device_dense_parameters,
-    optimizer_shards,
-    first_device_expert_parameters,
-    expert_optimizer_shards,
-    optimizer_bytes,
-):
+@device_quantity("byte", "optimizer states")
+def optimizer_memory(dense_parameters, optimizer_shards, expert_parameters, expert_optimizer_shards, optimizer_bytes):
     """Dense and expert optimizer states, each over its own shard group."""
-    return (
-        first_device_dense_parameters / optimizer_shards + first_device_expert_parameters / expert_optimizer_shards
-    ) * optimizer_bytes
+    return (dense_parameters / optimizer_shards + expert_parameters / expert_optimizer_shards) * optimizer_bytes
 
 
-@quantity("byte", "First device: activations")
-def first_device_activation_memory(
-    first_device_in_flight,
+@device_quantity("byte", "activations")
+def activation_memory(
+    in_flight,
     rank_microbatch_tokens,
-    first_device_dense_layers,
+    dense_layers,
     dense_layer_kept_bytes,
-    first_device_moe_layers,
+    moe_layers,
     moe_layer_kept_bytes,
 ):
     """Kept activations of all micro-batches in flight."""
     return (
-        first_device_in_flight
-        * rank_microbatch_tokens
-        * (first_device_dense_layers * dense_layer_kept_bytes + first_device_moe_layers * moe_layer_kept_bytes)
+        in_flight * rank_microbatch_tokens * (dense_layers * dense_layer_kept_bytes + moe_layers * moe_layer_kept_bytes)
     )
 
 
-@quantity("byte", "First device: at work")
-def first_device_work_memory(first_device_heads, logits_memory, head_weight_gradient_memory, working_layer_memory):
-    """What lives only while a micro-batch is worked on: of the output head where it holds that, or of a layer."""
-    return most(first_device_heads * (logits_memory + head_weight_gradient_memory), working_layer_memory)
+@device_quantity("byte", "at work")
+def work_memory(exists, heads, logits_memory, head_weight_gradient_memory, working_layer_memory):
+    """What lives only while a micro-batch is worked on: of the output head, or of a layer."""
+    return exists * most(heads * (logits_memory + head_weight_gradient_memory), working_layer_memory)
 
 
-@quantity("byte", "First device")
-def first_device_memory(
-    first_device_weight_memory,
-    first_device_gradient_memory,
-    first_device_optimizer_memory,
-    first_device_activation_memory,
-    first_device_work_memory,
-):
-    """All that the device keeps of its chunks, both copies where the schedule has two, and what is at work."""
-    return (
-        first_device_weight_memory
-        + first_device_gradient_memory
-        + first_device_optimizer_memory
-        + first_device_activation_memory
-        + first_device_work_memory
-    )
-
-
-@quantity("byte", "Mixed device: weights")
-def mixed_device_weight_memory(
-    mixed_device_dense_parameters, weight_shards, mixed_device_expert_parameters, expert_weight_shards, weight_bytes
-):
-    """Dense and expert weights, each over its own shard group."""
-    return (
-        mixed_device_dense_parameters / weight_shards + mixed_device_expert_parameters / expert_weight_shards
-    ) * weight_bytes
-
-
-@quantity("byte", "Mixed device: gradients")
-def mixed_device_gradient_memory(
-    mixed_device_dense_parameters,
-    gradient_shards,
-    mixed_device_expert_parameters,
-    expert_gradient_shards,
-    gradient_bytes,
-):
-    """Dense and expert gradients, each over its own shard group."""
-    return (
-        mixed_device_dense_parameters / gradient_shards + mixed_device_expert_parameters / expert_gradient_shards
-    ) * gradient_bytes
-
-
-@quantity("byte", "Mixed device: optimizer states")
-def mixed_device_optimizer_memory(
-    mixed_device_dense_parameters,
-    optimizer_shards,
-    mixed_device_expert_parameters,
-    expert_optimizer_shards,
-    optimizer_bytes,
-):
-    """Dense and expert optimizer states, each over its own shard group."""
-    return (
-        mixed_device_dense_parameters / optimizer_shards + mixed_device_expert_parameters / expert_optimizer_shards
-    ) * optimizer_bytes
-
-
-@quantity("byte", "Mixed device: activations")
-def mixed_device_activation_memory(
-    mixed_device_in_flight,
-    rank_microbatch_tokens,
-    mixed_device_dense_layers,
-    dense_layer_kept_bytes,
-    mixed_device_moe_layers,
-    moe_layer_kept_bytes,
-):
-    """Kept activations of all micro-batches in flight."""
-    return (
-        mixed_device_in_flight
-        * rank_microbatch_tokens
-        * (mixed_device_dense_layers * dense_layer_kept_bytes + mixed_device_moe_layers * moe_layer_kept_bytes)
-    )
-
-
-@quantity("byte", "Mixed device: at work")
-def mixed_device_work_memory(mixed_device_heads, logits_memory, head_weight_gradient_memory, working_layer_memory):
-    """What lives only while a micro-batch is worked on: of the output head where it holds that, or of a layer."""
-    return most(mixed_device_heads * (logits_memory + head_weight_gradient_memory), working_layer_memory)
-
-
-@quantity("byte", "Mixed device")
-def mixed_device_memory(
-    mixed_device_weight_memory,
-    mixed_device_gradient_memory,
-    mixed_device_optimizer_memory,
-    mixed_device_activation_memory,
-    mixed_device_work_memory,
-):
-    """All that the device keeps, and what the layer or the head at work adds."""
-    return (
-        mixed_device_weight_memory
-        + mixed_device_gradient_memory
-        + mixed_device_optimizer_memory
-        + mixed_device_activation_memory
-        + mixed_device_work_memory
-    )
-
-
-@quantity("byte", "Middle device: weights")
-def middle_device_weight_memory(
-    middle_device_dense_parameters, weight_shards, middle_device_expert_parameters, expert_weight_shards, weight_bytes
-):
-    """Dense and expert weights, each over its own shard group."""
-    return (
-        middle_device_dense_parameters / weight_shards + middle_device_expert_parameters / expert_weight_shards
-    ) * weight_bytes
-
-
-@quantity("byte", "Middle device: gradients")
-def middle_device_gradient_memory(
-    middle_device_dense_parameters,
-    gradient_shards,
-    middle_device_expert_parameters,
-    expert_gradient_shards,
-    gradient_bytes,
-):
-    """Dense and expert gradients, each over its own shard group."""
-    return (
-        middle_device_dense_parameters / gradient_shards + middle_device_expert_parameters / expert_gradient_shards
-    ) * gradient_bytes
-
-
-@quantity("byte", "Middle device: optimizer states")
-def middle_device_optimizer_memory(
-    middle_device_dense_parameters,
-    optimizer_shards,
-    middle_device_expert_parameters,
-    expert_optimizer_shards,
-    optimizer_bytes,
-):
-    """Dense and expert optimizer states, each over its own shard group."""
-    return (
-        middle_device_dense_parameters / optimizer_shards + middle_device_expert_parameters / expert_optimizer_shards
-    ) * optimizer_bytes
-
-
-@quantity("byte", "Middle device: activations")
-def middle_device_activation_memory(
-    middle_device_in_flight,
-    rank_microbatch_tokens,
-    middle_device_dense_layers,
-    dense_layer_kept_bytes,
-    middle_device_moe_layers,
-    moe_layer_kept_bytes,
-):
-    """Kept activations of all micro-batches in flight."""
-    return (
-        middle_device_in_flight
-        * rank_microbatch_tokens
-        * (middle_device_dense_layers * dense_layer_kept_bytes + middle_device_moe_layers * moe_layer_kept_bytes)
-    )
-
-
-@quantity("byte", "Middle device")
-def middle_device_memory(
-    middle_device_weight_memory,
-    middle_device_gradient_memory,
-    middle_device_optimizer_memory,
-    middle_device_activation_memory,
-    working_layer_memory,
-):
-    """All that the device keeps, and what the layer or the head at work adds."""
-    return (
-        middle_device_weight_memory
-        + middle_device_gradient_memory
-        + middle_device_optimizer_memory
-        + middle_device_activation_memory
-        + working_layer_memory
-    )
-
-
-@quantity("byte", "Last device: weights")
-def last_device_weight_memory(
-    last_device_dense_parameters, weight_shards, last_device_expert_parameters, expert_weight_shards, weight_bytes
-):
-    """Dense and expert weights, each over its own shard group."""
-    return (
-        last_device_dense_parameters / weight_shards + last_device_expert_parameters / expert_weight_shards
-    ) * weight_bytes
-
-
-@quantity("byte", "Last device: gradients")
-def last_device_gradient_memory(
-    last_device_dense_parameters, gradient_shards, last_device_expert_parameters, expert_gradient_shards, gradient_bytes
-):
-    """Dense and expert gradients, each over its own shard group."""
-    return (
-        last_device_dense_parameters / gradient_shards + last_device_expert_parameters / expert_gradient_shards
-    ) * gradient_bytes
-
-
-@quantity("byte", "Last device: optimizer states")
-def last_device_optimizer_memory(
-    last_device_dense_parameters,
-    optimizer_shards,
-    last_device_expert_parameters,
-    expert_optimizer_shards,
-    optimizer_bytes,
-):
-    """Dense and expert optimizer states, each over its own shard group."""
-    return (
-        last_device_dense_parameters / optimizer_shards + last_device_expert_parameters / expert_optimizer_shards
-    ) * optimizer_bytes
-
-
-@quantity("byte", "Last device: activations")
-def last_device_activation_memory(
-    last_device_in_flight,
-    rank_microbatch_tokens,
-    last_device_dense_layers,
-    dense_layer_kept_bytes,
-    last_device_moe_layers,
-    moe_layer_kept_bytes,
-):
-    """Kept activations of all micro-batches in flight."""
-    return (
-        last_device_in_flight
-        * rank_microbatch_tokens
-        * (last_device_dense_layers * dense_layer_kept_bytes + last_device_moe_layers * moe_layer_kept_bytes)
-    )
-
-
-@quantity("byte", "Last device: at work")
-def last_device_work_memory(last_device_heads, logits_memory, head_weight_gradient_memory, working_layer_memory):
-    """What lives only while a micro-batch is worked on: of the output head where it holds that, or of a layer."""
-    return most(last_device_heads * (logits_memory + head_weight_gradient_memory), working_layer_memory)
-
-
-@quantity("byte", "Last device")
-def last_device_memory(
-    last_device_weight_memory,
-    last_device_gradient_memory,
-    last_device_optimizer_memory,
-    last_device_activation_memory,
-    last_device_work_memory,
-):
-    """All that the device keeps, and what the layer or the head at work adds."""
-    return (
-        last_device_weight_memory
-        + last_device_gradient_memory
-        + last_device_optimizer_memory
-        + last_device_activation_memory
-        + last_device_work_memory
-    )
+@device_quantity("byte", "all")
+def memory(weight_memory, gradient_memory, optimizer_memory, activation_memory, work_memory):
+    """All that the device keeps of its chunks and works on; what passes through, and the allowance, come on top."""
+    return weight_memory + gradient_memory + optimizer_memory + activation_memory + work_memory
 
 
 @quantity("byte", "Gathered layer")

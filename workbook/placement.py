@@ -1,12 +1,12 @@
 """Placement: which layers the devices of a pipeline hold, and what a rank holds of each.
 
 The layers are cut into chunks, one per device and virtual stage. Chunk c goes to device c, round after round; where
-the schedule mirrors stages, a device holds chunk d and the d-th from the end. Four devices stand for all: the first
-(embedding, dense layers, most micro-batches in flight), the last one with dense layers ("mixed"), the largest without
-("middle"), and the last (head). No other device holds more than one of these.
+the schedule mirrors stages, a device holds chunk d and the d-th from the end. Which devices the analysis looks at is
+said in `devices`.
 """
 
 from pyxl.operations import ceil, least, most, where
+from workbook.devices import device_quantity
 from workbook.model import analysis, quantity
 
 COUNT = "#,##0"
@@ -168,6 +168,12 @@ def chunks_per_device(virtual_stages, parameter_copies):
     return virtual_stages * parameter_copies
 
 
+@quantity("1", "First device: number")
+def first_device_index(pipeline_parallel_size):
+    """Devices of a pipeline are numbered from 0."""
+    return least(0, pipeline_parallel_size)
+
+
 @quantity("1", "Devices with dense layers first")
 def dense_devices(num_moe_layers, num_dense_layers, first_stage_fewer_layers, layers_per_chunk):
     """How many devices of a MoE model have dense layers in their first chunk, at least one counted."""
@@ -183,262 +189,126 @@ def mixed_device_index(dense_devices, pipeline_parallel_size):
 @quantity("1", "Middle device: number")
 def middle_device_index(mirrors_stages, larger_chunks, chunks, dense_devices):
     """The first device behind device 0 without dense layers in its first chunk; where stages are mirrored and most
-    chunks are larger ones, the innermost, which holds two of those.
+    chunks are larger ones, the innermost, which holds two of those. There may be none: all of it is 0 then.
     """
     return most(dense_devices, where(mirrors_stages * (2 * larger_chunks - chunks) > 0, ceil(chunks / 2) - 1, 1))
 
 
-@quantity("1", "Middle device exists")
-def middle_device_exists(middle_device_index, mirrors_stages, parameter_copies, pipeline_parallel_size):
-    """1 where there is a device between the first and the last; with two copies of every stage, in the first half: the
-    other devices hold the same stages.
+@quantity("1", "Last device: number")
+def last_device_index(pipeline_parallel_size):
+    """The same as the first without a pipeline."""
+    return pipeline_parallel_size - 1
+
+
+@device_quantity("1", "exists")
+def exists(index, pipeline_parallel_size):
+    """1 where the pipeline has this device."""
+    return where(index < pipeline_parallel_size, 1, 0)
+
+
+@device_quantity("1", "copies of the embedding")
+def embeddings(exists, index, mirrors_stages, parameter_copies, pipeline_parallel_size):
+    """1 where the device holds the first chunk: the first device, with two copies the last one too."""
+    return exists * most(
+        where(index == 0, 1, 0), where(index == pipeline_parallel_size - 1, mirrors_stages * (parameter_copies - 1), 0)
+    )
+
+
+@device_quantity("1", "copies of the head")
+def heads(exists, index, mirrors_stages, parameter_copies, pipeline_parallel_size):
+    """1 where the device holds the last chunk: the last device, where stages are mirrored the first one."""
+    return exists * most(
+        where(index == 0, mirrors_stages, 0),
+        where(index == pipeline_parallel_size - 1, 1 - mirrors_stages * (2 - parameter_copies), 0),
+    )
+
+
+@device_quantity("1", "smaller chunks")
+def smaller_chunks(mirrors_stages, index, larger_chunks, chunks, virtual_stages, pipeline_parallel_size):
+    """How many of the device's chunks have fewer layers than the larger ones."""
+    return where(
+        mirrors_stages == 1,
+        where(index >= larger_chunks, 1, 0) + where(chunks - 1 - index >= larger_chunks, 1, 0),
+        virtual_stages - least(virtual_stages, most(0, ceil((larger_chunks - index) / pipeline_parallel_size))),
+    )
+
+
+@device_quantity("1", "layers", number_format="0.##")
+def layers(
+    exists,
+    chunks_per_device,
+    layers_per_chunk,
+    smaller_chunks,
+    layers_per_smaller_chunk,
+    embeddings,
+    first_stage_fewer_layers,
+    heads,
+    last_stage_fewer_layers,
+):
+    """Layers of all chunks and copies on the device."""
+    return (
+        exists * (chunks_per_device * layers_per_chunk - smaller_chunks * (layers_per_chunk - layers_per_smaller_chunk))
+        - embeddings * first_stage_fewer_layers
+        - heads * last_stage_fewer_layers
+    )
+
+
+@device_quantity("1", "number of the first chunk")
+def first_chunk(index, mirrors_stages, parameter_copies, pipeline_parallel_size):
+    """The first of the device's chunks; with two copies of every index a device behind the middle holds those of its
+    mirror image.
     """
-    return where(
-        middle_device_index
-        < where(mirrors_stages * (parameter_copies - 1) == 1, pipeline_parallel_size / 2, pipeline_parallel_size - 1),
-        1,
+    return where(mirrors_stages * (parameter_copies - 1) == 1, least(index, pipeline_parallel_size - 1 - index), index)
+
+
+@device_quantity("1", "layers before")
+def layers_before(first_chunk, layers_per_chunk, larger_chunks, layers_per_smaller_chunk, first_stage_fewer_layers):
+    """Layers in front of the device's first chunk."""
+    return most(
         0,
+        first_chunk * layers_per_chunk
+        - most(0, first_chunk - larger_chunks) * (layers_per_chunk - layers_per_smaller_chunk)
+        - first_stage_fewer_layers,
     )
 
 
-@quantity("1", "First device: smaller chunks")
-def first_device_smaller_chunks(mirrors_stages, larger_chunks, chunks, virtual_stages, pipeline_parallel_size):
-    """How many of its chunks are smaller ones: with mirrored stages the last may be, else those of the last rounds."""
-    return where(
-        mirrors_stages == 1,
-        where(larger_chunks < chunks, 1, 0),
-        virtual_stages - least(virtual_stages, ceil(larger_chunks / pipeline_parallel_size)),
-    )
-
-
-@quantity("1", "Mixed device: smaller chunks")
-def mixed_device_smaller_chunks(
-    mirrors_stages, mixed_device_index, larger_chunks, chunks, virtual_stages, pipeline_parallel_size
+@device_quantity("1", "layers in the first chunk")
+def first_chunk_layers(
+    first_chunk, larger_chunks, layers_per_chunk, layers_per_smaller_chunk, first_stage_fewer_layers
 ):
-    """How many of its chunks are smaller ones."""
-    return where(
-        mirrors_stages == 1,
-        where(mixed_device_index < larger_chunks, 0, 1) + where(chunks - 1 - mixed_device_index < larger_chunks, 0, 1),
-        virtual_stages
-        - least(virtual_stages, most(0, ceil((larger_chunks - mixed_device_index) / pipeline_parallel_size))),
+    """Layers of the device's first chunk, which holds its dense layers."""
+    return where(first_chunk < larger_chunks, layers_per_chunk, layers_per_smaller_chunk) - where(
+        first_chunk == 0, first_stage_fewer_layers, 0
     )
 
 
-@quantity("1", "Middle device: smaller chunks")
-def middle_device_smaller_chunks(
-    mirrors_stages, middle_device_index, larger_chunks, chunks, virtual_stages, pipeline_parallel_size
-):
-    """How many of its chunks are smaller ones."""
-    return where(
-        mirrors_stages == 1,
-        where(middle_device_index < larger_chunks, 0, 1)
-        + where(chunks - 1 - middle_device_index < larger_chunks, 0, 1),
-        virtual_stages
-        - least(virtual_stages, most(0, ceil((larger_chunks - middle_device_index) / pipeline_parallel_size))),
-    )
-
-
-@quantity("1", "Last device: smaller chunks")
-def last_device_smaller_chunks(mirrors_stages, pipeline_parallel_size, larger_chunks, chunks, virtual_stages):
-    """How many of its chunks are smaller ones."""
-    return where(
-        mirrors_stages == 1,
-        where(pipeline_parallel_size - 1 < larger_chunks, 0, 1)
-        + where(chunks - pipeline_parallel_size < larger_chunks, 0, 1),
-        virtual_stages
-        - least(virtual_stages, most(0, ceil((larger_chunks - pipeline_parallel_size + 1) / pipeline_parallel_size))),
-    )
-
-
-@quantity("1", "First device: copies of the head")
-def first_device_heads(pipeline_parallel_size, mirrors_stages):
-    """1 where the first device holds the last chunk too, with head and prediction layers."""
-    return where(pipeline_parallel_size > 1, mirrors_stages, 1)
-
-
-@quantity("1", "Last device: copies of the embedding")
-def last_device_embeddings(pipeline_parallel_size, parameter_copies):
-    """1 where the last device holds the first chunk too: with two copies of every stage, or without pipeline."""
-    return where(pipeline_parallel_size > 1, parameter_copies - 1, 1)
-
-
-@quantity("1", "Last device: copies of the head")
-def last_device_heads(mirrors_stages, parameter_copies, pipeline_parallel_size):
-    """1 where the last device holds the last chunk: not if a single copy of it is mirrored to the first."""
-    return where(pipeline_parallel_size > 1, 1 - mirrors_stages * (2 - parameter_copies), 1)
-
-
-@quantity("1", "First device: layers", number_format="0.##")
-def first_device_layers(
-    chunks_per_device,
-    layers_per_chunk,
-    first_device_smaller_chunks,
-    layers_per_smaller_chunk,
-    first_stage_fewer_layers,
-    first_device_heads,
-    last_stage_fewer_layers,
-):
-    """Layers of all its chunks, without prediction layers."""
-    return (
-        chunks_per_device * layers_per_chunk
-        - first_device_smaller_chunks * (layers_per_chunk - layers_per_smaller_chunk)
-        - first_stage_fewer_layers
-        - first_device_heads * last_stage_fewer_layers
-    )
-
-
-@quantity("1", "Mixed device: copies of the head")
-def mixed_device_heads(mixed_device_index, first_device_heads, pipeline_parallel_size, last_device_heads):
-    """As the first or the last device, where it is one of them."""
-    return where(
-        mixed_device_index == 0,
-        first_device_heads,
-        where(mixed_device_index == pipeline_parallel_size - 1, last_device_heads, 0),
-    )
-
-
-@quantity("1", "Mixed device: layers", number_format="0.##")
-def mixed_device_layers(
-    chunks_per_device,
-    layers_per_chunk,
-    mixed_device_smaller_chunks,
-    layers_per_smaller_chunk,
-    mixed_device_index,
-    first_stage_fewer_layers,
-    mixed_device_heads,
-    last_stage_fewer_layers,
-):
-    """Layers of all its chunks, without prediction layers."""
-    return (
-        chunks_per_device * layers_per_chunk
-        - mixed_device_smaller_chunks * (layers_per_chunk - layers_per_smaller_chunk)
-        - where(mixed_device_index == 0, first_stage_fewer_layers, 0)
-        - mixed_device_heads * last_stage_fewer_layers
-    )
-
-
-@quantity("1", "Middle device: layers", number_format="0.##")
-def middle_device_layers(
-    middle_device_exists,
-    chunks_per_device,
-    layers_per_chunk,
-    middle_device_smaller_chunks,
-    layers_per_smaller_chunk,
-):
-    """Layers of all its chunks; 0 where there is no such device."""
-    return middle_device_exists * (
-        chunks_per_device * layers_per_chunk
-        - middle_device_smaller_chunks * (layers_per_chunk - layers_per_smaller_chunk)
-    )
-
-
-@quantity("1", "Last device: layers", number_format="0.##")
-def last_device_layers(
-    chunks_per_device,
-    layers_per_chunk,
-    last_device_smaller_chunks,
-    layers_per_smaller_chunk,
-    last_device_embeddings,
-    first_stage_fewer_layers,
-    last_device_heads,
-    last_stage_fewer_layers,
-):
-    """Layers of all its chunks, without prediction layers."""
-    return (
-        chunks_per_device * layers_per_chunk
-        - last_device_smaller_chunks * (layers_per_chunk - layers_per_smaller_chunk)
-        - last_device_embeddings * first_stage_fewer_layers
-        - last_device_heads * last_stage_fewer_layers
-    )
-
-
-@quantity("1", "First device: dense layers", number_format="0.##")
-def first_device_dense_layers(
+@device_quantity("1", "dense layers", number_format="0.##")
+def dense_layers(
     num_moe_layers,
+    exists,
     pipeline_parallel_size,
     num_dense_layers,
-    layers_per_chunk,
-    first_stage_fewer_layers,
-    first_device_layers,
+    first_chunk_layers,
+    layers_before,
+    layers,
 ):
     """Dense layers come first."""
     return where(
         num_moe_layers > 0,
-        where(
+        exists
+        * where(
             pipeline_parallel_size > 1,
-            least(num_dense_layers, layers_per_chunk - first_stage_fewer_layers),
+            least(first_chunk_layers, most(0, num_dense_layers - layers_before)),
             num_dense_layers,
         ),
-        first_device_layers,
+        layers,
     )
 
 
-@quantity("1", "Last device: dense layers", number_format="0.##")
-def last_device_dense_layers(num_moe_layers, last_device_embeddings, first_device_dense_layers, last_device_layers):
-    """Dense layers of the last device: those of the first chunk where it holds that too, else what is left of its
-    layers when all are MoE.
-    """
-    return where(
-        num_moe_layers > 0,
-        where(
-            last_device_embeddings == 1,
-            first_device_dense_layers,
-            last_device_layers - least(last_device_layers, num_moe_layers),
-        ),
-        last_device_layers,
-    )
-
-
-@quantity("1", "First device: MoE layers", number_format="0.##")
-def first_device_moe_layers(first_device_layers, first_device_dense_layers, first_device_heads, num_prediction_layers):
-    """The rest, and multi-token-prediction layers where it holds the head."""
-    return first_device_layers - first_device_dense_layers + first_device_heads * num_prediction_layers
-
-
-@quantity("1", "Mixed device: dense layers", number_format="0.##")
-def mixed_device_dense_layers(
-    num_moe_layers,
-    mixed_device_index,
-    first_device_dense_layers,
-    num_dense_layers,
-    layers_per_chunk,
-    first_stage_fewer_layers,
-    mixed_device_layers,
-):
-    """Those that the devices in front of it leave."""
-    return where(
-        num_moe_layers > 0,
-        where(
-            mixed_device_index == 0,
-            first_device_dense_layers,
-            num_dense_layers + first_stage_fewer_layers - mixed_device_index * layers_per_chunk,
-        ),
-        mixed_device_layers,
-    )
-
-
-@quantity("1", "Mixed device: MoE layers", number_format="0.##")
-def mixed_device_moe_layers(mixed_device_layers, mixed_device_dense_layers, mixed_device_heads, num_prediction_layers):
-    """The rest, and multi-token-prediction layers where it holds the head."""
-    return mixed_device_layers - mixed_device_dense_layers + mixed_device_heads * num_prediction_layers
-
-
-@quantity("1", "Middle device: MoE layers", number_format="0.##")
-def middle_device_moe_layers(num_moe_layers, middle_device_layers):
-    """All of them, unless the model is dense."""
-    return where(num_moe_layers > 0, middle_device_layers, 0)
-
-
-@quantity("1", "Middle device: dense layers", number_format="0.##")
-def middle_device_dense_layers(middle_device_layers, middle_device_moe_layers):
-    """None, unless the model is dense."""
-    return middle_device_layers - middle_device_moe_layers
-
-
-@quantity("1", "Last device: MoE layers", number_format="0.##")
-def last_device_moe_layers(last_device_layers, last_device_dense_layers, last_device_heads, num_prediction_layers):
-    """The rest, and multi-token-prediction layers where it holds the head."""
-    return last_device_layers - last_device_dense_layers + last_device_heads * num_prediction_layers
+@device_quantity("1", "MoE layers", number_format="0.##")
+def moe_layers(layers, dense_layers, heads, num_prediction_layers):
+    """The rest, and multi-token-prediction layers beside the head."""
+    return layers - dense_layers + heads * num_prediction_layers
 
 
 @quantity("1", "Output head on a rank", number_format=COUNT)
@@ -470,100 +340,29 @@ def rank_prediction_parameters(num_prediction_layers, hidden_size, norm_vectors)
     return num_prediction_layers * (2 * hidden_size**2 + 2 * norm_vectors * hidden_size + norm_vectors * hidden_size)
 
 
-@quantity("1", "First device: dense state", number_format=COUNT)
-def first_device_dense_parameters(
-    first_device_dense_layers,
+@device_quantity("1", "dense state", number_format=COUNT)
+def dense_parameters(
+    dense_layers,
     rank_dense_layer_parameters,
-    first_device_moe_layers,
+    moe_layers,
     rank_moe_layer_parameters,
+    embeddings,
     embedding_parameters,
     tensor_parallel_size,
-    first_device_heads,
+    heads,
     rank_head_parameters,
     rank_prediction_parameters,
 ):
-    """Embedding, and all of its layers but the experts; head and prediction projections where it holds them."""
+    """Parameters of the device without routed experts."""
     return (
-        first_device_dense_layers * rank_dense_layer_parameters
-        + first_device_moe_layers * rank_moe_layer_parameters
-        + embedding_parameters / tensor_parallel_size
-        + first_device_heads * (rank_head_parameters + rank_prediction_parameters)
+        dense_layers * rank_dense_layer_parameters
+        + moe_layers * rank_moe_layer_parameters
+        + embeddings * embedding_parameters / tensor_parallel_size
+        + heads * (rank_head_parameters + rank_prediction_parameters)
     )
 
 
-@quantity("1", "First device: expert state", number_format=COUNT)
-def first_device_expert_parameters(first_device_moe_layers, rank_expert_layer_parameters):
-    """The rank's experts on the first device."""
-    return first_device_moe_layers * rank_expert_layer_parameters
-
-
-@quantity("1", "Mixed device: dense state", number_format=COUNT)
-def mixed_device_dense_parameters(
-    mixed_device_index,
-    first_device_dense_parameters,
-    mixed_device_dense_layers,
-    rank_dense_layer_parameters,
-    mixed_device_moe_layers,
-    rank_moe_layer_parameters,
-    mixed_device_heads,
-    rank_head_parameters,
-    rank_prediction_parameters,
-):
-    """All of its layers but the experts; as the first device where it is that one."""
-    return where(
-        mixed_device_index == 0,
-        first_device_dense_parameters,
-        mixed_device_dense_layers * rank_dense_layer_parameters
-        + mixed_device_moe_layers * rank_moe_layer_parameters
-        + mixed_device_heads * (rank_head_parameters + rank_prediction_parameters),
-    )
-
-
-@quantity("1", "Mixed device: expert state", number_format=COUNT)
-def mixed_device_expert_parameters(mixed_device_moe_layers, rank_expert_layer_parameters):
-    """The rank's experts on the mixed device."""
-    return mixed_device_moe_layers * rank_expert_layer_parameters
-
-
-@quantity("1", "Middle device: dense state", number_format=COUNT)
-def middle_device_dense_parameters(
-    middle_device_dense_layers, rank_dense_layer_parameters, middle_device_moe_layers, rank_moe_layer_parameters
-):
-    """All of its layers but the experts."""
-    return (
-        middle_device_dense_layers * rank_dense_layer_parameters + middle_device_moe_layers * rank_moe_layer_parameters
-    )
-
-
-@quantity("1", "Middle device: expert state", number_format=COUNT)
-def middle_device_expert_parameters(middle_device_moe_layers, rank_expert_layer_parameters):
-    """The rank's experts on the middle device."""
-    return middle_device_moe_layers * rank_expert_layer_parameters
-
-
-@quantity("1", "Last device: dense state", number_format=COUNT)
-def last_device_dense_parameters(
-    last_device_dense_layers,
-    rank_dense_layer_parameters,
-    last_device_moe_layers,
-    rank_moe_layer_parameters,
-    last_device_embeddings,
-    embedding_parameters,
-    tensor_parallel_size,
-    last_device_heads,
-    rank_head_parameters,
-    rank_prediction_parameters,
-):
-    """All of its layers but the experts, with the head, and the embedding where it holds that."""
-    return (
-        last_device_dense_layers * rank_dense_layer_parameters
-        + last_device_moe_layers * rank_moe_layer_parameters
-        + last_device_embeddings * embedding_parameters / tensor_parallel_size
-        + last_device_heads * (rank_head_parameters + rank_prediction_parameters)
-    )
-
-
-@quantity("1", "Last device: expert state", number_format=COUNT)
-def last_device_expert_parameters(last_device_moe_layers, rank_expert_layer_parameters):
-    """The rank's experts on the last device."""
-    return last_device_moe_layers * rank_expert_layer_parameters
+@device_quantity("1", "expert state", number_format=COUNT)
+def expert_parameters(moe_layers, rank_expert_layer_parameters):
+    """Routed experts of the device."""
+    return moe_layers * rank_expert_layer_parameters

@@ -6,6 +6,7 @@ only what the strategy cannot do without.
 """
 
 from pyxl.operations import least, most, where
+from workbook.devices import device_quantity
 from workbook.model import analysis, quantity
 
 analysis.section("Ceilings")
@@ -202,71 +203,19 @@ def head_forward_time(
     )
 
 
-@quantity("s", "First device: forward, one micro-batch")
-def first_device_forward_time(
-    first_device_dense_layers,
+@device_quantity("s", "forward, one micro-batch")
+def forward_pass(
+    dense_layers,
     dense_layer_forward_time,
-    first_device_moe_layers,
+    moe_layers,
     moe_layer_forward_time,
-    first_device_heads,
+    heads,
     head_forward_time,
     parameter_copies,
 ):
     """Compute of the device's chunks; where it holds two copies a micro-batch passes one of them."""
     return (
-        first_device_dense_layers * dense_layer_forward_time
-        + first_device_moe_layers * moe_layer_forward_time
-        + first_device_heads * head_forward_time
-    ) / parameter_copies
-
-
-@quantity("s", "Middle device: forward, one micro-batch")
-def middle_device_forward_time(
-    middle_device_dense_layers,
-    dense_layer_forward_time,
-    middle_device_moe_layers,
-    moe_layer_forward_time,
-    parameter_copies,
-):
-    """Compute of the device's chunks."""
-    return (
-        middle_device_dense_layers * dense_layer_forward_time + middle_device_moe_layers * moe_layer_forward_time
-    ) / parameter_copies
-
-
-@quantity("s", "Mixed device: forward, one micro-batch")
-def mixed_device_forward_time(
-    mixed_device_dense_layers,
-    dense_layer_forward_time,
-    mixed_device_moe_layers,
-    moe_layer_forward_time,
-    mixed_device_heads,
-    head_forward_time,
-    parameter_copies,
-):
-    """Compute of the device's chunks."""
-    return (
-        mixed_device_dense_layers * dense_layer_forward_time
-        + mixed_device_moe_layers * moe_layer_forward_time
-        + mixed_device_heads * head_forward_time
-    ) / parameter_copies
-
-
-@quantity("s", "Last device: forward, one micro-batch")
-def last_device_forward_time(
-    last_device_dense_layers,
-    dense_layer_forward_time,
-    last_device_moe_layers,
-    moe_layer_forward_time,
-    last_device_heads,
-    head_forward_time,
-    parameter_copies,
-):
-    """Compute of the device's chunks."""
-    return (
-        last_device_dense_layers * dense_layer_forward_time
-        + last_device_moe_layers * moe_layer_forward_time
-        + last_device_heads * head_forward_time
+        dense_layers * dense_layer_forward_time + moe_layers * moe_layer_forward_time + heads * head_forward_time
     ) / parameter_copies
 
 
@@ -275,10 +224,10 @@ def busiest_device_compute_time(
     rounds_layers,
     num_microbatches,
     backward_forward_ratio,
-    first_device_forward_time,
-    mixed_device_forward_time,
-    middle_device_forward_time,
-    last_device_forward_time,
+    first_device_forward_pass,
+    mixed_device_forward_pass,
+    middle_device_forward_pass,
+    last_device_forward_pass,
 ):
     """Forward and backward passes of the device with most work, all micro-batches. 0 where the layout is taken to be
     even, as then there is none. What is recomputed is left out.
@@ -290,7 +239,7 @@ def busiest_device_compute_time(
         * num_microbatches
         * (1 + backward_forward_ratio)
         * most(
-            first_device_forward_time, mixed_device_forward_time, middle_device_forward_time, last_device_forward_time
+            first_device_forward_pass, mixed_device_forward_pass, middle_device_forward_pass, last_device_forward_pass
         )
     )
 

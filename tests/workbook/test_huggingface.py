@@ -114,7 +114,7 @@ def test_operators_and_stages_hold_the_whole_model(oracle: dict[str, Any]) -> No
     ours = values(oracle["config"], sequence_length=oracle["seq_len"], pipeline_parallel_size=2)
     flops = sum(line["total_flops"] for line in operators.compute_rows(ours))
     assert flops == pytest.approx(ours["microbatch_tokens"] * ours["forward_flops_per_token"], rel=1e-12)
-    held = sum(line["dense_state"] + line["expert_state"] for line in stages.compute_rows(ours))
+    held = sum(line["dense_parameters"] + line["expert_parameters"] for line in stages.compute_rows(ours))
     copy = ours["tied_embeddings"] * ours["vocab_size"] * ours["hidden_size"]
     assert held == pytest.approx(ours["total_parameters"] + copy, rel=1e-12)
 

@@ -65,7 +65,11 @@ def test_all_stages_together_are_the_model() -> None:
     """Zhang and Su 2025, arXiv 2502.07846, Table 4: the stages sum to 671B; no copy is counted twice."""
     ours = values(pipeline_parallel_size=16)
     rows = stages.compute_rows(ours)
-    assert sum(row["dense_state"] + row["expert_state"] for row in rows) == ours["total_parameters"] == 671_026_404_352
+    assert (
+        sum(row["dense_parameters"] + row["expert_parameters"] for row in rows)
+        == ours["total_parameters"]
+        == 671_026_404_352
+    )
     average = (ours["rank_dense_parameters"] + ours["rank_expert_parameters"]) * 16
     assert average == pytest.approx(671_026_404_352, rel=1e-12)
 
@@ -230,7 +234,7 @@ def test_devices_of_a_pipeline_hold_the_model() -> None:
         rows, copies = stages.compute_rows(ours), ours["parameter_copies"]
         assert sum(row["layers"] for row in rows) == pytest.approx(copies * ours["num_hidden_layers"], rel=1e-12)
         assert sum(row["dense_layers"] for row in rows) == pytest.approx(copies * ours["num_dense_layers"], rel=1e-12)
-        held = sum(row["dense_state"] + row["expert_state"] for row in rows) / ours["pipeline_parallel_size"]
+        held = sum(row["dense_parameters"] + row["expert_parameters"] for row in rows) / ours["pipeline_parallel_size"]
         assert held == pytest.approx(ours["rank_dense_parameters"] + ours["rank_expert_parameters"], rel=1e-12)
         computed = sum(row["compute"] for row in rows) / ours["pipeline_parallel_size"]
         assert computed == pytest.approx(3 * ours["forward_time"], rel=1e-12)

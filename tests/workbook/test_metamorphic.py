@@ -330,11 +330,14 @@ def test_stages_add_up() -> None:
     for place in some_of(lambda drawn: drawn["pipeline_parallel_size"] > 1, 400):
         ours = analysis.compute(strategy(place), SHIPPED.columns)
         devices = stages.compute_rows(ours)[: min(STAGES, ours["pipeline_parallel_size"])]
-        totals = {name: sum(device[name] for device in devices) for name in ("layers", "dense_state", "expert_state")}
+        totals = {
+            name: sum(device[name] for device in devices)
+            for name in ("layers", "dense_parameters", "expert_parameters")
+        }
         depth = len(devices)
         assert totals["layers"] == pytest.approx(ours["num_hidden_layers"] * ours["parameter_copies"])
-        assert totals["dense_state"] == pytest.approx(ours["rank_dense_parameters"] * depth, rel=NOISE)
-        assert totals["expert_state"] == pytest.approx(ours["rank_expert_parameters"] * depth, rel=NOISE)
+        assert totals["dense_parameters"] == pytest.approx(ours["rank_dense_parameters"] * depth, rel=NOISE)
+        assert totals["expert_parameters"] == pytest.approx(ours["rank_expert_parameters"] * depth, rel=NOISE)
         compute = sum(device["compute"] for device in devices) / depth
         assert compute == pytest.approx(3 * ours["forward_time"], rel=NOISE), strategy(place)
         assert max(device["compute"] for device in devices) >= compute * (1 - NOISE)

@@ -94,7 +94,7 @@ def _lines() -> list[CheckLine]:
         )
     )
     peak, expected = most(Symbol("Stages.memory")), Symbol("Stages.largest_device_memory")
-    all_shown = where(Symbol("Stages.pipeline_parallel_size") > most(Symbol("Stages.stage")) + 1, 0, 1)
+    all_shown = where(Symbol("Stages.pipeline_parallel_size") > most(Symbol("Stages.index")) + 1, 0, 1)
     lines.append(
         CheckLine(
             "Stages peak where the Analysis says",
