@@ -22,7 +22,7 @@ def _digest(cells: Iterable[tuple[str, str, Any]]) -> str:
     for sheet, address, content in cells:
         number = isinstance(content, int | float) and not isinstance(content, bool)
         # Files keep 16 digits, not always the 17 that tell two numbers apart.
-        lines.append(f"{sheet}\t{address}\t{float(content):.15g}" if number else f"{sheet}\t{address}\t{content}")
+        lines.append(f"{sheet}\t{address}\t{float(content):.15g} as a number" if number else f"{sheet}\t{address}\t{content}")
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
