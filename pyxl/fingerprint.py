@@ -21,19 +21,25 @@ def _digest(cells: Iterable[tuple[str, str, Any]]) -> str:
     lines = []
     for sheet, address, content in cells:
         number = isinstance(content, int | float) and not isinstance(content, bool)
-        # Files keep 16 digits, not always the 17 that tell two numbers apart.
-        lines.append(f"{sheet}\t{address}\t{float(content):.15g} as a number" if number else f"{sheet}\t{address}\t{content}")
+        lines.append(f"{sheet}\t{address}\t{float(content)!r}" if number else f"{sheet}\t{address}\t{content}")
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
 def of_plan(plan: Plan) -> str:
     """The fingerprint of a plan's inputs and formulas."""
     return _digest(
-        (sheet.title, f"{letter(column)}{row}", f"={content.text}" if isinstance(content, Formula) else content)
+        (sheet.title, f"{letter(column)}{row}", _as_written(content))
         for sheet in plan.sheets
         for (row, column), content in ((place, cell.content) for place, cell in sheet.cells.items())
         if content is not None and content != ""
     )
+
+
+def _as_written(content: Any) -> Any:
+    """A cell's content as a file keeps it: numbers with 16 digits, not the 17 that some need."""
+    if isinstance(content, Formula):
+        return f"={content.text}"
+    return float(f"{content:.16g}") if isinstance(content, float) else content
 
 
 def require_replaceable(path: Path, *, force: bool) -> None:

@@ -338,11 +338,15 @@ def bubble_time(pipeline_parallel_size, bubble_stage_divisor, bubble_slot_time):
 
 
 @quantity("s", "Compute and bubble")
-def pipeline_time(compute_time, bubble_time, busiest_device_compute_time):
+def pipeline_time(compute_time, bubble_time, busiest_device_compute_time, relative_tolerance):
     """How long the tensor cores are taken: while a stage waits in the bubble, no other work can use them. At least as
-    long as the device with most work computes.
+    long as the device with most work computes; where both are equal but for rounding, the former counts.
     """
-    return most(compute_time + bubble_time, busiest_device_compute_time)
+    return where(
+        busiest_device_compute_time > (compute_time + bubble_time) * (1 + relative_tolerance),
+        busiest_device_compute_time,
+        compute_time + bubble_time,
+    )
 
 
 @quantity("s", "Slower network")

@@ -139,6 +139,14 @@ def test_our_own_file_may_be_replaced(path: Path, tmp_path: Path) -> None:
     fingerprint.require_replaceable(tmp_path / "new.xlsx", force=False)
 
 
+def test_numbers_of_17_digits_are_no_edit(tmp_path: Path) -> None:
+    sheet = Sheet("Data")
+    for row, number in enumerate((0.15151515151515152, 2.2542498272950047, 10.261898695858445, 1 / 3, 2e-300), start=1):
+        sheet.put(row, 1, number, "input")
+    write_file(tmp_path / "a.xlsx", workbook_bytes(Plan("T", "", [sheet])))
+    fingerprint.require_replaceable(tmp_path / "a.xlsx", force=False)
+
+
 def test_a_file_that_was_opened_and_saved_may_be_replaced(path: Path) -> None:
     load_workbook(path).save(path)
     fingerprint.require_replaceable(path, force=False)

@@ -34,18 +34,19 @@ def slopes(name: str, strategy: str, source: str) -> tuple[float, float, float]:
 
 @pytest.mark.parametrize(("name", "strategy"), CASES)
 def test_elasticities_are_the_slopes_of_the_engine(name: str, strategy: str) -> None:
-    """At a kink the slope to one side: only a degree of parallelism or the size of a node may stand at one."""
+    """At a kink a slope between those to both sides: only a degree of parallelism or a node's size may stand at one."""
     computed = step_time.compute(STUDIES[name].values[strategy], {})
     for source in step_time.sources:
         below, above, across = slopes(name, strategy, source)
         shown = computed[elasticity(source)]
         if abs(above - below) < KINK:
-            assert shown == pytest.approx(across, rel=1e-4, abs=1e-6), source
+            assert shown == pytest.approx(across, rel=1e-4, abs=1e-5), source
         else:
             assert analysis[source].unit in ("1", "device"), source
             if max(abs(below), abs(above)) > JUMP:
                 continue
-            assert shown == pytest.approx(below, abs=KINK) or shown == pytest.approx(above, abs=KINK), source
+            # Where two kinks coincide, as of dense and expert groups, each may take its own side.
+            assert min(below, above) - KINK <= shown <= max(below, above) + KINK, source
 
 
 @pytest.mark.parametrize("degrees", [{"tensor_parallel_size": 8}, {"expert_parallel_size": 8}])
