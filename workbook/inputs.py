@@ -122,9 +122,9 @@ analysis.input(
     "rank_order",
     "text",
     "Rank order",
-    "tensor, context, data, pipeline",
-    "Which ranks are neighbours, innermost first: decides which groups lie inside the scale-up domain. Expert groups "
-    "count as data. The default is Megatron-LM's.",
+    "tp-cp-ep-dp-pp",
+    "Which ranks are neighbours, innermost first: decides which groups lie inside the scale-up domain. tp, cp, ep, dp "
+    "and pp are tensor, context, expert, data and pipeline parallel ranks. The default is Megatron-LM's.",
     choices="RankOrder",
 )
 analysis.input(

@@ -23,6 +23,7 @@ SHOWN = (
     ("Bound by", "bound", ""), ("Fits", "memory_fits", ""), ("Step s", "step_time_lower_bound", ".3f"),
     ("Compute s", "compute_time", ".3f"), ("Bubble s", "bubble_time", ".3f"), ("HBM s", "hbm_time", ".3f"),
     ("Scale-up s", "scale_up_time", ".3f"), ("Scale-out s", "scale_out_time", ".3f"),
+    ("Pods s", "pod_time", ".3f"), ("Upper s", "step_time_upper_bound", ".3f"),
     ("MFU", "model_flops_utilization", ".1%"), ("Memory", "device_memory", "GB"), ("Days", "training_days", ",.1f"),
 )  # fmt: skip
 ESSENTIAL = ("bound", "memory_fits", "step_time_lower_bound", "model_flops_utilization")

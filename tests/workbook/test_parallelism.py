@@ -11,9 +11,9 @@ from workbook.analysis import analysis
 
 COLUMNS = study.load().columns
 ORDERS = {
-    "tensor, context, data, pipeline": "tcdp",
-    "tensor, context, pipeline, data": "tcpd",
-    "pipeline, tensor, context, data": "ptcd",
+    "tp-cp-ep-dp-pp": "tcdp",
+    "tp-cp-ep-pp-dp": "tcpd",
+    "pp-tp-cp-ep-dp": "ptcd",
 }
 Grid = dict[str, int]
 
