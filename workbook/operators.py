@@ -170,7 +170,7 @@ MLP: dict[str, Any] = {"precision_level": mlp_linear, "has_weight": 1}
 
 operators.row(
     "Query down",
-    label_level=9,
+    label_level=8,
     **ATTENTION,
     m=own_tokens,
     k=hidden,
@@ -224,7 +224,7 @@ operators.row(
 )
 operators.row(
     "Attention output",
-    label_level=2,
+    label_level=3,
     **ATTENTION,
     m=all_tokens,
     k=lambda num_attention_heads, value_head_dim, tensor_parallel_size: (
@@ -235,7 +235,7 @@ operators.row(
 )
 operators.row(
     "Dense MLP in",
-    label_level=6,
+    label_level=4,
     **MLP,
     m=all_tokens,
     k=hidden,
@@ -246,7 +246,7 @@ operators.row(
 )
 operators.row(
     "Dense MLP out",
-    label_level=1,
+    label_level=2,
     **MLP,
     m=all_tokens,
     k=lambda intermediate_size, tensor_parallel_size: intermediate_size / tensor_parallel_size,
@@ -265,7 +265,7 @@ operators.row(
 )
 operators.row(
     "Expert in",
-    label_level=3,
+    label_level=5,
     **MLP,
     m=expert_rows,
     k=hidden,
@@ -276,7 +276,7 @@ operators.row(
 )
 operators.row(
     "Expert out",
-    label_level=8,
+    label_level=9,
     **MLP,
     m=expert_rows,
     k=lambda moe_intermediate_size, expert_tensor_parallel_size: moe_intermediate_size / expert_tensor_parallel_size,
@@ -285,7 +285,7 @@ operators.row(
 )
 operators.row(
     "Shared expert in",
-    label_level=7,
+    label_level=6,
     **MLP,
     m=shared_tokens,
     k=hidden,
@@ -309,7 +309,7 @@ operators.row(
 )
 operators.row(
     "Prediction projection",
-    label_level=4,
+    label_level=1,
     **MLP,
     m=own_tokens,
     k=lambda hidden_size: 2 * hidden_size,
@@ -318,7 +318,7 @@ operators.row(
 )
 operators.row(
     "Output head",
-    label_level=5,
+    label_level=7,
     precision_level=lambda head_level: head_level,
     has_weight=1,
     m=all_tokens,

@@ -14,7 +14,7 @@ from workbook.study import load
 
 HERE = Path(__file__).parent
 # Page of the PDF and the part of it in pixels at the resolution below: left, top, width, height.
-PICTURES = {"summary": (1, 50, 80, 1690, 1310), "roofline": (6, 90, 660, 1240, 600)}
+PICTURES = {"summary": (1, 50, 80, 1690, 1310), "roofline": (9, 90, 630, 1240, 630)}
 RESOLUTION = 155
 
 

@@ -92,7 +92,7 @@ CORRECTIONS = (
     (
         "InfiniBand 50 GB/s achieved",
         "50 GB/s is the line rate of a 400 Gbit/s NIC. DeepSeek itself plans with 40 GB/s (arXiv 2505.09343, section "
-        "4.3); 46 to 49 are measured elsewhere. The last strategy of the example uses it: it waits for InfiniBand.",
+        "4.3); 46 to 49 are measured elsewhere. With it, InfiniBand takes about as long as compute.",
     ),
     (
         "NVLink 160 of 200 GB/s",
