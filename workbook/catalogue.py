@@ -183,6 +183,8 @@ def model(reference: str | os.PathLike[str]) -> Table:
     named = {name.lower(): path for name, path in _templates("models", ".json").items()}
     path = named.get(os.fspath(reference).lower()) or Path(reference)
     if not os.path.exists(path):
+        if path.suffix == ".json" or len(path.parts) > 1:
+            raise UserError(f"{path} cannot be read: no such file")
         raise UserError(_missing("model", os.fspath(reference), (path.stem for path in named.values()), "config.json"))
     return _model_table([path])
 

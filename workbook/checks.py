@@ -225,6 +225,15 @@ def check_experts(n_routed_experts, expert_parallel_size):
     )
 
 
+@check("MoE layers have experts")
+def check_moe_layers(num_moe_layers, n_routed_experts, num_hidden_layers):
+    """Layers beyond the dense ones have routed experts."""
+    return require(
+        where(n_routed_experts > 0, num_hidden_layers - num_moe_layers, 0 - num_moe_layers) >= 0,
+        "the model has more num_hidden_layers than num_dense_layers but no experts: change both together",
+    )
+
+
 @check("Expert tensor parallel size fits")
 def check_expert_tensor(expert_tensor_parallel_size, n_routed_experts, moe_intermediate_size):
     """Each expert's width is split evenly; a dense model has no experts to split."""
@@ -293,14 +302,26 @@ def check_tensor_nodes(node_ranks, tensor_parallel_size):
 
 @check("Layers fill the stages")
 def check_stages(layers_per_smaller_chunk, first_stage_fewer_layers, last_stage_fewer_layers, rounds_layers):
-    """Every chunk has a layer, but for the first and the last, which may be the embedding or the head alone.
+    """Every chunk has a layer, but for the first and the last, which may be the embedding or the head alone. All layers
+    are whole unless the layout is even.
 
     Source: Llama 3, arXiv 2407.21783, section 3.3.2
     """
     return require(
-        layers_per_smaller_chunk - most(first_stage_fewer_layers, last_stage_fewer_layers, rounds_layers) >= 0,
+        where(
+            layers_per_smaller_chunk >= most(first_stage_fewer_layers, last_stage_fewer_layers, rounds_layers),
+            rounds_layers
+            * (
+                ceil(first_stage_fewer_layers)
+                - first_stage_fewer_layers
+                + ceil(last_stage_fewer_layers)
+                - last_stage_fewer_layers
+            ),
+            1,
+        )
+        == 0,
         "there are too few layers: choose fewer pipeline_parallel_size x virtual_stages, another stage_layout, smaller "
-        "first_stage_fewer_layers or last_stage_fewer_layers",
+        "first_stage_fewer_layers or last_stage_fewer_layers (whole numbers)",
     )
 
 
@@ -399,7 +420,8 @@ def check_compute_rates(
             attention_linear_ceiling, mlp_linear_ceiling, attention_core_ceiling, head_ceiling, bf16_ceiling, bf16_peak
         )
         > 0,
-        "the hardware has no such compute rate: set ceilings=datasheet or precision=BF16, or fill the cell",
+        "the hardware has no such compute rate: choose another precision, set ceilings=datasheet, or fill in the rate "
+        "of the format (bf16, fp8 or fp4; measured, or peak with ceilings=datasheet)",
     )
 
 
@@ -423,7 +445,7 @@ def check_scale_out(scale_out_bytes, scale_out_ceiling, hbm_ceiling):
     """The chosen hardware has this rate, if the strategy needs it."""
     return require(
         where(scale_out_bytes > 0, scale_out_ceiling, hbm_ceiling) > 0,
-        "scale-out bandwidth is unknown: set ceilings=datasheet, or fill in scale_out_measured and nics_per_device",
+        "scale-out bandwidth is unknown: fill in scale_out_measured, or scale_out_peak and set ceilings=datasheet",
     )
 
 

@@ -305,7 +305,7 @@ PIPELINE: dict[str, Any] = {
     "group_ranks_in_node": lambda stages_in_node: stages_in_node,
     "scale_out_share": lambda pipeline_remote_share: pipeline_remote_share,
     "scale_up_share": lambda pipeline_remote_share: 1 - pipeline_remote_share,
-    "pod_share": 0,
+    "pod_share": lambda pipeline_pod_share: pipeline_pod_share,
     "latency": lambda pipeline_message_latency: pipeline_message_latency,
 }
 

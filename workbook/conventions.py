@@ -130,7 +130,9 @@ NONE_IF_ZERO = '[=0]"none";0.00'
 
 @quantity("1", "Measured / lower bound", number_format=NONE_IF_ZERO)
 def measured_over_lower_bound(measured_step_time, step_time_lower_bound):
-    """How many times as long as at the speed of light the measured step takes: below 1 something is wrong."""
+    """How many times as long as at the speed of light the measured step takes. Below 1 the run did other than this
+    strategy says: other collectives, kernels above these ceilings, or another configuration.
+    """
     return measured_step_time / step_time_lower_bound
 
 

@@ -122,9 +122,10 @@ analysis.input(
     "rank_order",
     "text",
     "Rank order",
-    "tp-cp-ep-dp-pp",
-    "Which ranks are neighbours, innermost first: decides which groups lie inside the scale-up domain. tp, cp, ep, dp "
-    "and pp are tensor, context, expert, data and pipeline parallel ranks. The default is Megatron-LM's.",
+    "tp-cp-dp-pp",
+    "Which ranks are neighbours, innermost first: decides which groups lie inside the scale-up domain. tp, cp, dp and "
+    "pp are tensor, context, data and pipeline parallel ranks; expert groups are made of the ranks of one stage, in "
+    "the same order. The default is Megatron-LM's.",
     choices="RankOrder",
 )
 analysis.input(

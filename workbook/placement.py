@@ -254,11 +254,13 @@ def layers(
 
 
 @device_quantity("1", "number of the first chunk")
-def first_chunk(index, mirrors_stages, parameter_copies, pipeline_parallel_size):
-    """The first of the device's chunks; with two copies of every index a device behind the middle holds those of its
+def first_chunk(exists, index, mirrors_stages, parameter_copies, pipeline_parallel_size):
+    """The first of the device's chunks; with two copies of every stage a device behind the middle holds those of its
     mirror image.
     """
-    return where(mirrors_stages * (parameter_copies - 1) == 1, least(index, pipeline_parallel_size - 1 - index), index)
+    return exists * where(
+        mirrors_stages * (parameter_copies - 1) == 1, least(index, pipeline_parallel_size - 1 - index), index
+    )
 
 
 @device_quantity("1", "layers before")

@@ -212,6 +212,8 @@ def _number(cell: str, place: str) -> Number | None:
     if match is None or not 0 < float(match[1]) < LARGEST_NUMBER:
         raise UserError(f"{place} is '{cell}': write a number above 0, or nothing where it is not known")
     value = float(match[1])
+    if place.endswith("column mfu") and not match[2] and value > 1:
+        raise UserError(f"{place} is '{cell}': write a share of 1, or a number with %")
     if match[2]:
         return value / 100
     return int(value) if value == int(value) else value

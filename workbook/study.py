@@ -200,9 +200,9 @@ def checked(quantity: Quantity, value: Any, origin: str, tables: Mapping[str, Ta
         raise UserError(
             f"{where} is beyond {HUGE:g}, more than anything real: write it in {unit_in_words(quantity.unit)}"
         )
-    if value < 0 and quantity.name not in MAY_BE_NEGATIVE:
-        raise UserError(f"{where} is {value:g}: write a number above 0")
     may_be_zero = quantity.kind is Kind.LOOKUP or quantity.value == 0 or quantity.name in MAY_BE_ZERO
+    if value < 0 and quantity.name not in MAY_BE_NEGATIVE:
+        raise UserError(f"{where} is {value:g}: write a number {'from' if may_be_zero else 'above'} 0")
     if value == 0 and not may_be_zero:
         raise UserError(f"{where} is 0: write a number above 0")
     return value

@@ -340,7 +340,8 @@ def bubble_time(pipeline_parallel_size, bubble_stage_divisor, bubble_slot_time):
 @quantity("s", "Compute and bubble")
 def pipeline_time(compute_time, bubble_time, busiest_device_compute_time, relative_tolerance):
     """How long the tensor cores are taken: while a stage waits in the bubble, no other work can use them. At least as
-    long as the device with most work computes; where both are equal but for rounding, the former counts.
+    long as the device with most work computes, whose own waiting is left out; where both are equal but for rounding,
+    the former counts.
     """
     return where(
         busiest_device_compute_time > (compute_time + bubble_time) * (1 + relative_tolerance),
@@ -392,30 +393,58 @@ def step_collective_share(
     )
 
 
-@quantity("s", "Data parallel collectives once per step")
-def step_collective_time(
-    step_collective_share,
-    data_parallel_scale_out_bytes,
-    scale_out_ceiling,
-    data_parallel_scale_up_bytes,
-    scale_up_ceiling,
-    data_parallel_pod_bytes,
-    pod_ceiling,
-    data_parallel_latency,
-):
-    """Gathers and reductions before and behind all micro-batches, no overlap."""
+@quantity("s", "Scale-out of data parallel collectives once per step")
+def step_scale_out_time(step_collective_share, data_parallel_scale_out_bytes, scale_out_ceiling):
+    """Gathers and reductions before and behind all micro-batches, through the NICs."""
+    return step_collective_share * where(
+        data_parallel_scale_out_bytes > 0, data_parallel_scale_out_bytes / scale_out_ceiling, 0
+    )
+
+
+@quantity("s", "Data parallel collectives once per step, between pods")
+def step_pod_time(step_collective_share, data_parallel_pod_bytes, pod_ceiling):
+    """The same through the links between pods."""
+    return step_collective_share * where(data_parallel_pod_bytes > 0, data_parallel_pod_bytes / pod_ceiling, 0)
+
+
+@quantity("s", "Scale-up and latency of data parallel collectives once per step")
+def step_scale_up_time(step_collective_share, data_parallel_scale_up_bytes, scale_up_ceiling, data_parallel_latency):
+    """The same over the scale-up network, and the latency of all their hops."""
     return step_collective_share * (
-        where(data_parallel_scale_out_bytes > 0, data_parallel_scale_out_bytes / scale_out_ceiling, 0)
-        + where(data_parallel_scale_up_bytes > 0, data_parallel_scale_up_bytes / scale_up_ceiling, 0)
-        + where(data_parallel_pod_bytes > 0, data_parallel_pod_bytes / pod_ceiling, 0)
+        where(data_parallel_scale_up_bytes > 0, data_parallel_scale_up_bytes / scale_up_ceiling, 0)
         + data_parallel_latency
     )
 
 
+@quantity("s", "Data parallel collectives once per step")
+def step_collective_time(step_scale_out_time, step_pod_time, step_scale_up_time):
+    """Gathers and reductions before and behind all micro-batches, no overlap; bytes between pods pass NICs and links
+    between pods at once.
+    """
+    return most(step_scale_out_time, step_pod_time) + step_scale_up_time
+
+
 @quantity("s", "HBM, networks and latency, no overlap")
-def exposed_time(hbm_time, optimizer_time, scale_up_time, scale_out_time, pod_time, latency_time, step_collective_time):
+def exposed_time(
+    hbm_time,
+    optimizer_time,
+    scale_up_time,
+    latency_time,
+    step_scale_up_time,
+    scale_out_time,
+    step_scale_out_time,
+    pod_time,
+    step_pod_time,
+):
     """What the passes of all micro-batches take besides compute if nothing overlaps."""
-    return hbm_time - optimizer_time + scale_up_time + scale_out_time + pod_time + latency_time - step_collective_time
+    return (
+        hbm_time
+        - optimizer_time
+        + scale_up_time
+        + latency_time
+        - step_scale_up_time
+        + most(scale_out_time - step_scale_out_time, pod_time - step_pod_time)
+    )
 
 
 @quantity("s", "Passes of all micro-batches, no overlap")

@@ -747,6 +747,20 @@ def pipeline_scale_out_bytes(pipeline_bytes, pipeline_remote_share):
     return pipeline_bytes * pipeline_remote_share
 
 
+@quantity("1", "Share between pods, pipeline", number_format=SHARE)
+def pipeline_pod_share(pipeline_parallel_size, pipeline_stride, pod_ranks):
+    """Part of a device's messages that cross pods: all of them where a pod holds no more than one stage, else those of
+    the stages at its border, spread over its devices.
+    """
+    return where(pipeline_parallel_size * pipeline_stride > pod_ranks, least(1, pipeline_stride / pod_ranks), 0)
+
+
+@quantity("byte", "Pipeline, between pods")
+def pipeline_pod_bytes(pipeline_bytes, pipeline_pod_share):
+    """Messages to stages in other pods."""
+    return pipeline_bytes * pipeline_pod_share
+
+
 @quantity("byte", "Pipeline, scale-up")
 def pipeline_scale_up_bytes(pipeline_bytes, pipeline_remote_share):
     """Over the scale-up network."""
@@ -797,11 +811,23 @@ def scale_up_bytes(
 
 
 @quantity("byte", "Traffic between pods")
-def pod_bytes(data_parallel_pod_bytes, expert_pod_bytes, tensor_pod_bytes, expert_tensor_pod_bytes, context_pod_bytes):
-    """A device's part of all bytes that cross pods per step, in one direction. Pipeline messages are left out: only the
-    devices at the border send them.
-    """
-    return data_parallel_pod_bytes + expert_pod_bytes + tensor_pod_bytes + expert_tensor_pod_bytes + context_pod_bytes
+def pod_bytes(
+    data_parallel_pod_bytes,
+    expert_pod_bytes,
+    tensor_pod_bytes,
+    expert_tensor_pod_bytes,
+    context_pod_bytes,
+    pipeline_pod_bytes,
+):
+    """A device's part of all bytes that cross pods per step, in one direction."""
+    return (
+        data_parallel_pod_bytes
+        + expert_pod_bytes
+        + tensor_pod_bytes
+        + expert_tensor_pod_bytes
+        + context_pod_bytes
+        + pipeline_pod_bytes
+    )
 
 
 analysis.section("Traffic: HBM")

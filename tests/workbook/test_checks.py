@@ -38,6 +38,10 @@ VIOLATIONS: dict[str, tuple[dict[str, Any], str]] = {
         "expert_parallel_size x expert_tensor_parallel_size x pipeline_parallel_size must divide devices",
     ),
     "check_experts": ({"expert_parallel_size": 512}, "expert_parallel_size must divide the model's n_routed_experts"),
+    "check_moe_layers": (
+        {**DENSE, "num_hidden_layers": 96},
+        "the model has more num_hidden_layers than num_dense_layers but no experts",
+    ),
     "check_expert_tensor": (
         {**DENSE, "expert_tensor_parallel_size": 4},
         "expert_tensor_parallel_size must divide the width of an expert, and be 1 for a dense model",

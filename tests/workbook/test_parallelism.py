@@ -11,9 +11,9 @@ from workbook.analysis import analysis
 
 COLUMNS = study.load().columns
 ORDERS = {
-    "tp-cp-ep-dp-pp": "tcdp",
-    "tp-cp-ep-pp-dp": "tcpd",
-    "pp-tp-cp-ep-dp": "ptcd",
+    "tp-cp-dp-pp": "tcdp",
+    "tp-cp-pp-dp": "tcpd",
+    "pp-tp-cp-dp": "ptcd",
 }
 Grid = dict[str, int]
 

@@ -291,7 +291,7 @@ def test_sharded_gradients_are_not_added_up_whole() -> None:
 def test_stages_in_a_node_send_to_each_other_inside(domain: int, inside: int, out: int) -> None:
     """Eight stages side by side: one at the border of a node has one neighbour inside."""
     ours = values(model="llama-3-70b", precision="BF16", devices=64, pipeline_parallel_size=8, scale_up_domain=domain,
-                  rank_order="pp-tp-cp-ep-dp")  # fmt: skip
+                  rank_order="pp-tp-cp-dp")  # fmt: skip
     message = ours["tokens_per_rank"] * ours["hidden_size"] * 2
     assert (ours["pipeline_scale_up_bytes"], ours["pipeline_scale_out_bytes"]) == (inside * message, out * message)
 
@@ -309,11 +309,11 @@ def test_messages_between_two_devices(schedule: str, virtual: int, messages: int
 
 def test_a_micro_batch_leaves_each_node_once_on_its_way() -> None:
     """Sixteen stages, four to a node, there and back; DualPipe feeds the pipeline from both ends to its middle."""
-    inputs = {"pipeline_parallel_size": 16, "scale_up_domain": 4, "rank_order": "pp-tp-cp-ep-dp",
+    inputs = {"pipeline_parallel_size": 16, "scale_up_domain": 4, "rank_order": "pp-tp-cp-dp",
               "scale_up_latency": 1, "scale_out_latency": 100}  # fmt: skip
     assert values(**inputs)["pipeline_traversal_latency"] == 2 * (12 * 1 + 3 * 100)
     assert values(**inputs, pipeline_schedule="DualPipe")["pipeline_traversal_latency"] == 2 * (6 * 1 + 1 * 100)
-    outermost = inputs | {"rank_order": "tp-cp-ep-dp-pp"}
+    outermost = inputs | {"rank_order": "tp-cp-dp-pp"}
     assert values(**outermost)["pipeline_traversal_latency"] == 2 * 15 * 100
 
 

@@ -17,8 +17,8 @@ from workbook.study import Study
 
 TITLE = "Elasticities"
 HOW_TO_READ = (
-    "An elasticity of -0.50 says that 1 % more of the input makes the step 0.5 % shorter, all else as it is. Inputs "
-    "that the step time does not depend on at all are left out.",
+    "An elasticity of -0.50 says that 1 % more of the input makes the step 0.5 % shorter, all else as it is. 0 "
+    "stands for inputs that do not matter here; those that never do are left out.",
     "Under perfect overlap only the resource that binds counts: what the others need may change without effect. A "
     "derivative is in seconds of step time per unit of its quantity.",
     "It holds for small changes. Degrees of parallelism are whole numbers and may have to divide others: take theirs "
