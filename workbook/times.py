@@ -134,7 +134,8 @@ def compute_time(
     """All matrix multiplications of a step, recomputation included, each at the ceiling of its precision.
 
     A bound: the cluster must execute these FLOPs, on average a device executes this many, and some device executes no
-    fewer than the average.
+    fewer than the average. Recomputation counts whole modules, as the strategy says; an implementation that stops
+    before a module's last matrix, whose result nobody needs, saves that.
     """
     return tokens_per_device * (
         attention_linear_flops_per_token / attention_linear_ceiling
@@ -246,25 +247,39 @@ def busiest_device_compute_time(
 
 @quantity("s", "HBM")
 def hbm_time(hbm_bytes, hbm_ceiling):
-    """Device memory traffic of a step."""
+    """Device memory traffic of a step.
+
+    A bound: weights, gradients, states and kept activations are larger than any cache, so each must pass the memory as
+    often as it is counted, the fewest times that the strategy allows.
+    """
     return hbm_bytes / hbm_ceiling
 
 
 @quantity("s", "Scale-up")
 def scale_up_time(scale_up_bytes, scale_up_ceiling):
-    """Scale-up (NVLink) traffic of a step."""
+    """Scale-up (NVLink) traffic of a step.
+
+    A bound under the bandwidth model: a rank lacks these bytes, and they reach it through its own scale-up port.
+    """
     return where(scale_up_bytes > 0, scale_up_bytes / scale_up_ceiling, 0)
 
 
 @quantity("s", "Scale-out")
 def scale_out_time(scale_out_bytes, scale_out_ceiling):
-    """Scale-out (InfiniBand) traffic of a step."""
+    """Scale-out (InfiniBand) traffic of a step.
+
+    A bound under the bandwidth model: a rank, or with the hierarchical model its node, lacks these bytes, and they
+    enter through its own NICs. The flat model is a choice of algorithm: rings that enter each node once do with less.
+    """
     return where(scale_out_bytes > 0, scale_out_bytes / scale_out_ceiling, 0)
 
 
 @quantity("s", "Between pods")
 def pod_time(pod_bytes, pod_ceiling):
-    """Traffic of a step through the links into a pod."""
+    """Traffic of a step through the links into a pod.
+
+    A bound under the bandwidth model: a pod lacks these bytes, and they enter through its own links.
+    """
     return where(pod_bytes > 0, pod_bytes / pod_ceiling, 0)
 
 
