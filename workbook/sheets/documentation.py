@@ -38,9 +38,12 @@ FACTS = (
     ),
     (
         "Lower and upper bound",
-        "The lower bound holds for any implementation of the strategy at these ceilings: it counts only work that "
-        "cannot be left out, and lets everything overlap. The sheet Validation compares it with published runs. The "
-        "upper bound lets nothing overlap, but still takes every kernel at its ceiling: real runs may be slower.",
+        "The lower bound counts the work that the strategy cannot do without, at these ceilings, and lets "
+        "everything overlap. The sheet Validation compares it with published runs. A careful implementation may "
+        "still save a few per cent: the last matrix of recomputed modules, the second gather of embedding and last "
+        "layer under ZeRO-3, keys that context parallelism keeps for the backward pass; and the flat bandwidth "
+        "model is a choice of algorithm, not a bound for others. The upper bound lets nothing overlap, but still "
+        "takes every kernel at its ceiling: real runs may be slower.",
     ),
     (
         "Typing over a cell",
