@@ -24,6 +24,8 @@ class Row:
 
 
 def _trace(definition: Any) -> Expression:
+    if isinstance(definition, Expression):
+        return definition
     if not callable(definition):
         return Literal(definition)
     code = definition.__code__
@@ -40,8 +42,10 @@ class RowModel(Model):
         self.rows: list[Row] = []
         self.imports: tuple[str, ...] = ()
 
-    def row(self, name: str, **given: Callable[..., Any] | int | float | str) -> None:
-        """Declare a member with its own definitions of the columns that the model declares as inputs."""
+    def row(self, name: str, **given: Callable[..., Any] | Expression | int | float | str) -> None:
+        """Declare a member with its own definitions of the columns that the model declares as inputs: a function of the
+        parent's quantities, one of them as it stands (`Symbol`), a number or a text.
+        """
         self.rows.append(Row(name, {column: _trace(definition) for column, definition in given.items()}))
 
     def close(self, also: Iterable[str] = ()) -> None:

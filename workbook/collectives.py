@@ -7,9 +7,10 @@ a rank gets through each network. Shares of experts are copies: a token may be s
 
 from typing import Any
 
-from pyxl.operations import most, where
+from pyxl.operations import Symbol, most, where
 from pyxl.rows import RowModel
 from workbook.analysis import analysis
+from workbook.parallelism import GROUPS
 
 collectives = RowModel(analysis)
 collectives.section("Collectives")
@@ -99,6 +100,14 @@ def shard_latency(layers_per_device, shard_collective_latency):
 
 def expert_shard_latency(layers_per_device, num_moe_layers, num_hidden_layers, expert_shard_collective_latency):
     return layers_per_device * num_moe_layers / num_hidden_layers * expert_shard_collective_latency
+
+
+def replica_latency(layers_per_device, replica_collective_latency):
+    return layers_per_device * replica_collective_latency
+
+
+def expert_replica_latency(layers_per_device, num_moe_layers, num_hidden_layers, expert_replica_collective_latency):
+    return layers_per_device * num_moe_layers / num_hidden_layers * expert_replica_collective_latency
 
 
 def gradient_reductions(gradient_reductions_per_step, gradient_reductions_per_microbatch, microbatches_per_copy):
@@ -234,64 +243,24 @@ def expert_pod_share(expert_scale_out_copies, expert_share_outside_pod):
 
 
 # The groups: how many ranks, how many of them in a node, which shares of a tensor reach a rank, how long a hop takes.
-SHARD: dict[str, Any] = {
-    "group_size": lambda shard_size: shard_size,
-    "group_ranks_in_node": lambda shard_ranks_in_node: shard_ranks_in_node,
-    "scale_out_share": lambda shard_scale_out_share: shard_scale_out_share,
-    "scale_up_share": lambda shard_scale_up_share: shard_scale_up_share,
-    "pod_share": lambda shard_pod_share: shard_pod_share,
-    "latency": shard_latency,
+LATENCIES: dict[str, Any] = {
+    "shard": shard_latency,
+    "expert_shard": expert_shard_latency,
+    "replica": replica_latency,
+    "expert_replica": expert_replica_latency,
+    "context": Symbol("context_exchange_latency"),
 }
-EXPERT_SHARD: dict[str, Any] = {
-    "group_size": lambda expert_shard_size: expert_shard_size,
-    "group_ranks_in_node": lambda expert_shard_ranks_in_node: expert_shard_ranks_in_node,
-    "scale_out_share": lambda expert_shard_scale_out_share: expert_shard_scale_out_share,
-    "scale_up_share": lambda expert_shard_scale_up_share: expert_shard_scale_up_share,
-    "pod_share": lambda expert_shard_pod_share: expert_shard_pod_share,
-    "latency": expert_shard_latency,
-}
-REPLICA: dict[str, Any] = {
-    "group_size": lambda data_parallel_replicas: data_parallel_replicas,
-    "group_ranks_in_node": lambda replicas_in_node: replicas_in_node,
-    "scale_out_share": lambda replica_scale_out_share: replica_scale_out_share,
-    "scale_up_share": lambda replica_scale_up_share: replica_scale_up_share,
-    "pod_share": lambda replica_pod_share: replica_pod_share,
-    "latency": lambda layers_per_device, replica_collective_latency: layers_per_device * replica_collective_latency,
-}
-EXPERT_REPLICA: dict[str, Any] = {
-    "group_size": lambda data_parallel_replicas: data_parallel_replicas,
-    "group_ranks_in_node": lambda expert_replicas_in_node: expert_replicas_in_node,
-    "scale_out_share": lambda expert_replica_scale_out_share: expert_replica_scale_out_share,
-    "scale_up_share": lambda expert_replica_scale_up_share: expert_replica_scale_up_share,
-    "pod_share": lambda expert_replica_pod_share: expert_replica_pod_share,
-    "latency": lambda layers_per_device, num_moe_layers, num_hidden_layers, expert_replica_collective_latency: (
-        layers_per_device * num_moe_layers / num_hidden_layers * expert_replica_collective_latency
-    ),
-}
-TENSOR: dict[str, Any] = {
-    "group_size": lambda tensor_parallel_size: tensor_parallel_size,
-    "group_ranks_in_node": lambda tensor_ranks_in_node: tensor_ranks_in_node,
-    "scale_out_share": lambda tensor_scale_out_share: tensor_scale_out_share,
-    "scale_up_share": lambda tensor_scale_up_share: tensor_scale_up_share,
-    "pod_share": lambda tensor_pod_share: tensor_pod_share,
-    "latency": lambda tensor_collective_latency: tensor_collective_latency,
-}
-EXPERT_TENSOR: dict[str, Any] = {
-    "group_size": lambda expert_tensor_parallel_size: expert_tensor_parallel_size,
-    "group_ranks_in_node": lambda expert_tensor_ranks_in_node: expert_tensor_ranks_in_node,
-    "scale_out_share": lambda expert_tensor_scale_out_share: expert_tensor_scale_out_share,
-    "scale_up_share": lambda expert_tensor_scale_up_share: expert_tensor_scale_up_share,
-    "pod_share": lambda expert_tensor_pod_share: expert_tensor_pod_share,
-    "latency": lambda expert_tensor_collective_latency: expert_tensor_collective_latency,
-}
-CONTEXT: dict[str, Any] = {
-    "group_size": lambda context_parallel_size: context_parallel_size,
-    "group_ranks_in_node": lambda context_ranks_in_node: context_ranks_in_node,
-    "scale_out_share": lambda context_scale_out_share: context_scale_out_share,
-    "scale_up_share": lambda context_scale_up_share: context_scale_up_share,
-    "pod_share": lambda context_pod_share: context_pod_share,
-    "latency": lambda context_exchange_latency: context_exchange_latency,
-}
+SHARD, EXPERT_SHARD, REPLICA, EXPERT_REPLICA, TENSOR, CONTEXT, EXPERT_TENSOR = (
+    {
+        "group_size": Symbol(group.size),
+        "group_ranks_in_node": Symbol(group.ranks_in_node),
+        "scale_out_share": Symbol(f"{group.name}_scale_out_share"),
+        "scale_up_share": Symbol(f"{group.name}_scale_up_share"),
+        "pod_share": Symbol(f"{group.name}_pod_share"),
+        "latency": LATENCIES.get(group.name, Symbol(f"{group.name}_collective_latency")),
+    }
+    for group in GROUPS
+)
 EXPERT: dict[str, Any] = {
     "group_size": lambda expert_parallel_size: expert_parallel_size,
     "group_ranks_in_node": lambda expert_ranks_in_node: expert_ranks_in_node,
