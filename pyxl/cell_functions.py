@@ -51,12 +51,16 @@ class Argument:
 
 @dataclass(frozen=True)
 class CellFunction:
-    """A worksheet function: its name, its help in the function wizard, its arguments, and what it does."""
+    """A worksheet function: its name, its help in the function wizard, its arguments, and what it does.
+
+    `rows` says that it gives rows of cells.
+    """
 
     name: str
     help: str
     arguments: tuple[Argument, ...]
     function: Callable[..., Any]
+    rows: bool = False
 
     def __call__(self, *cells: Any) -> Any:
         """A number or a text, or rows of them. What cannot be computed is a text that begins with the name."""
@@ -128,7 +132,11 @@ def _of_strategy(model: Model, columns: Columns, prefix: str) -> Iterator[CellFu
     wanted = Argument("wanted", "The keys of the quantities wanted, one or a range of them; all if left out.")
     rest = "Rows that are no input, constant or look-up are ignored; inputs that are missing have their defaults."
     yield CellFunction(
-        f"{prefix}TABLE", f"All quantities of a strategy as rows of key, value, unit. {rest}", (*strategy, wanted), table
+        f"{prefix}TABLE",
+        f"All quantities of a strategy as rows of key, value, unit. {rest}",
+        (*strategy, wanted),
+        table,
+        rows=True,
     )
     yield CellFunction(
         prefix.rstrip("_"),
