@@ -59,11 +59,21 @@ def _named(place: tuple[str, str]) -> Any:
 
 def _method(function: CellFunction) -> Any:
     """A worksheet function as LibreOffice calls it: an argument that is left out is None, rows are tuples."""
+    takes_range = [argument.range for argument in function.arguments]
 
     def call(*cells: Any) -> Any:
-        value = function(*(OMITTED if cell is None else cell for cell in cells))
+        value = function(*map(_cells, cells, takes_range))
         if not function.rows:
             return value
         return tuple(map(tuple, value)) if isinstance(value, list) else ((value,),)
 
     return call
+
+
+def _cells(cells: Any, is_range: bool) -> Any:
+    if not is_range:
+        return OMITTED if cells is None else cells
+    return [
+        [cells.getCellByPosition(column, row).String if cell is None else cell for column, cell in enumerate(line)]
+        for row, line in enumerate(cells.getDataArray())  # None is an error, which the cell shows in words
+    ]

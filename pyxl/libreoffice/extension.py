@@ -13,13 +13,13 @@ import os
 import re
 import subprocess
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import escape, quoteattr
 
-from pyxl.cell_functions import CellFunction
+from pyxl.cell_functions import Argument, CellFunction
 from pyxl.errors import MissingProgram, UserError
 from pyxl.evaluators.libreoffice import program
 from pyxl.libreoffice.component import FUNCTIONS, INTERFACE, MENU
@@ -151,11 +151,16 @@ def _argument(number: int) -> str:
     return f"a{number:02}"
 
 
+def _type(argument: Argument) -> str:
+    """A range is passed as an object: LibreOffice passes no values of cells among which is an error."""
+    return "com::sun::star::table::XCellRange" if argument.range else "any"
+
+
 def _interface(extension: Extension) -> str:
     modules = extension.identifier.split(".")
     methods = "\n".join(
         f"  {'sequence< sequence< any > >' if function.rows else 'any'} {function.name}("
-        + ", ".join(f"[in] any {_argument(number)}" for number in range(len(function.arguments)))
+        + ", ".join(f"[in] {_type(argument)} {_argument(number)}" for number, argument in enumerate(function.arguments))
         + ");"
         for function in extension.cell_functions
     )
@@ -234,9 +239,7 @@ def _commands(extension: Extension) -> str:
         )
         for entry in extension.entries
     )
-    return _configuration(
-        "org.openoffice.Office.UI.CalcCommands", _node("UserInterface", _node("Commands", commands))
-    )
+    return _configuration("org.openoffice.Office.UI.CalcCommands", _node("UserInterface", _node("Commands", commands)))
 
 
 # Contents
@@ -285,10 +288,8 @@ def install(path: Path, *profile: str) -> None:
         unopkg = _require_libreoffice()
         _require_user()
         _run([unopkg, "add", "--force", "--suppress-license", *profile, str(path)])
-    except MissingProgram:
-        raise
     except UserError as error:
-        raise UserError(f"{error}; {path} is built") from error
+        raise type(error)(f"{error}; the extension is written to {path}") from error
 
 
 def _require_libreoffice() -> str:
@@ -305,7 +306,9 @@ def _require_libreoffice() -> str:
         raise MissingProgram("this LibreOffice has no Python: apt install python3-uno, or see libreoffice.org")
     if found < LEAST_PYTHON:
         least, has = (".".join(map(str, version)) for version in (LEAST_PYTHON, found))
-        raise UserError(f"the extension needs Python {least} in LibreOffice, and this one has {has}: update LibreOffice")
+        raise UserError(
+            f"the extension needs Python {least} in LibreOffice, and this one has {has}: update LibreOffice"
+        )
     return str(unopkg)
 
 

@@ -20,25 +20,28 @@ LEFT_OUT = ("pro", "LICENSE_PRO.txt", "testsuite")
 
 def build() -> bytes:
     """The extension's file. Raises `UserError` where a package that it takes along is not installed."""
+    return extension_bytes(extension())
+
+
+def extension() -> Extension:
+    """What the extension consists of."""
     files, licenses = _own_files(), dict(distribution_files("solbook")[1])
     for name in BUNDLED:
         modules, texts = distribution_files(name, LEFT_OUT)
         files |= modules
         licenses |= texts
-    return extension_bytes(
-        Extension(
-            identifier=IDENTIFIER,
-            name="solbook",
-            version=workbook.__version__,
-            description="Speed-of-light workbooks: the Python engine beside the formulas of an open workbook.",
-            menu="SOL",
-            entries=[Entry(action.key, action.label, action.tip) for action in ACTIONS],
-            click=("workbook.addin", "click"),
-            cell_functions=list(functions().values()),
-            functions=("workbook.cell_functions", "functions"),
-            files=files,
-            licenses=licenses,
-        )
+    return Extension(
+        identifier=IDENTIFIER,
+        name="solbook",
+        version=workbook.__version__,
+        description="Speed-of-light workbooks: the Python engine beside the formulas of an open workbook.",
+        menu="SOL",
+        entries=[Entry(action.key, action.label, action.tip) for action in ACTIONS],
+        click=("workbook.addin", "click"),
+        cell_functions=list(functions().values()),
+        functions=("workbook.cell_functions", "functions"),
+        files=files,
+        licenses=licenses,
     )
 
 
