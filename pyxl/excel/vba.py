@@ -18,6 +18,8 @@ from string import ascii_letters, digits
 CHUNK = 4096
 SHORTEST_COPY = 3
 COMPILE_FROM_SOURCE = bytes.fromhex("CC61FFFF")
+LETTERS = ascii_letters + digits
+FILLING = "".join(LETTERS[place * step % len(LETTERS)] for step in (1, 3, 5) for place in range(len(LETTERS)))
 START_OF_SOURCE = b"\x00Attribut"  # of "Attribute VB_Name", behind its first flags
 
 
@@ -49,7 +51,7 @@ def _chunk(text: bytes) -> bytes:
 
 
 def _longest_copy(text: bytes, position: int, longest: int) -> tuple[int, int]:
-    """Length and distance of the longest copy of what comes next, the nearest first; zeros if none is worth it."""
+    """Length and distance of the longest copy of what comes next, the nearest of equals; zeros if none is worth it."""
     found = 0, 0
     for start in range(position - 1, -1, -1):
         length = 0
@@ -80,12 +82,11 @@ def with_source(project: bytes, module: str, source: str) -> bytes:
 
 
 def _of_size(text: bytes, size: int) -> bytes:
-    """The compressed text, filled up to a size with a comment; it grows by one or two bytes per letter."""
+    """The compressed text, filled up to a size with a comment; each letter of it adds one byte or two."""
     if len(compressed(text)) == size:
         return compressed(text)
-    letters = (ascii_letters + digits).encode("ascii")
-    for start, count in product((b"'", b"' ", b"'-"), range(len(letters))):
-        filled = compressed(text + start + letters[:count] + b"\r\n")
+    for start, count in product(("'", "' ", "'-"), range(len(FILLING))):
+        filled = compressed(text + f"{start}{FILLING[:count]}\r\n".encode("ascii"))
         if len(filled) == size:
             return filled
     raise ValueError(f"a source of {len(compressed(text))} bytes does not fill {size}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from functools import partial
@@ -13,7 +14,7 @@ from io import StringIO
 from keyword import iskeyword
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 from pyxl.errors import MissingProgram, UserError
 from pyxl.excel.macros import with_macros
@@ -23,6 +24,8 @@ from pyxl.fingerprint import require_replaceable
 from pyxl.plan import Plan
 from pyxl.writer import workbook_bytes, write_file
 from workbook.addin.actions import ACTIONS
+
+Answer = TypeVar("Answer")
 
 FUNCTIONS = "workbook.addin.functions"
 ADDIN = "solbook.xlam"
@@ -220,6 +223,9 @@ def remove(platform: str) -> Iterator[str]:
     _xlwings()
     from xlwings import cli
 
+    installed = Path(_asked(cli.get_addin_dir)) / ADDIN
+    if not installed.exists():
+        raise UserError(f"the tab SOL is not installed: there is no {installed}")
     _run(cli.addin_remove, ADDIN)
     yield f"{ADDIN}: removed. xlwings' own add-in stays; xlwings addin remove takes it away too."
 
@@ -232,14 +238,17 @@ def _require_excel(platform: str) -> None:
 
 
 def _run(command: Callable[[Any], None], file: str | None) -> None:
-    """Run a command of xlwings' own, which starts Excel if need be. It prints its errors and returns."""
-    from argparse import Namespace
-
+    """Run a command of xlwings' own, which prints its errors and returns."""
     said = StringIO()
-    try:
-        with redirect_stdout(said):
-            command(Namespace(file=file, dir=None, glob=False))
-    except Exception as error:  # whatever Excel answers
-        raise UserError(f"xlwings did not reach Excel ({error!r}): is Excel installed?") from error
+    with redirect_stdout(said):
+        _asked(command, Namespace(file=file, dir=None, glob=False))
     if "Successfully" not in said.getvalue():
         raise UserError(f"xlwings says: {said.getvalue().strip()}")
+
+
+def _asked(ask: Callable[..., Answer], *arguments: Any) -> Answer:
+    """What Excel answers, started if need be. Raises `UserError` for whatever goes wrong there."""
+    try:
+        return ask(*arguments)
+    except Exception as error:
+        raise UserError(f"xlwings did not reach Excel ({error!r}): is Excel installed?") from error
