@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pyxl.cells import letter
 from pyxl.errors import UserError
-from pyxl.plan import Formula, Plan, letter
+from pyxl.plan import Formula, Plan
 
 PROPERTY = "solbook fingerprint"
 

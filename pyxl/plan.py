@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from math import ceil
 from typing import Any
 
+from pyxl.cells import letter
 from pyxl.operations import Expression
 from pyxl.quantity import Failure
 from pyxl.readings.formula import formula
 from pyxl.readings.number import evaluate
 
 Value = int | float | str | bool | Failure | None
-
-
-@cache
-def letter(column: int) -> str:
-    """The letters of a column number from 1: 1 is A, 27 is AA."""
-    text = ""
-    while column:
-        column, rest = divmod(column - 1, 26)
-        text = chr(65 + rest) + text
-    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,8 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from openpyxl.utils.cell import column_index_from_string, coordinate_from_string
-
+from pyxl.cells import Formula, Place, Value, coordinates, letter
 from pyxl.errors import UserError
-from pyxl.evaluators import Formula, Place, Value
-from pyxl.plan import letter
 
 
 @dataclass(frozen=True)
@@ -48,8 +45,7 @@ def grids(contents: Mapping[Place, Any]) -> dict[str, Grid]:
     """The sheets of a workbook's contents."""
     sheets: dict[str, dict[tuple[int, int], Any]] = {}
     for (title, address), content in contents.items():
-        letters, row = coordinate_from_string(address)
-        sheets.setdefault(title, {})[row, column_index_from_string(letters)] = content
+        sheets.setdefault(title, {})[coordinates(address)] = content
     return {title: Grid(title, cells) for title, cells in sheets.items()}
 
 

@@ -20,8 +20,9 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.hyperlink import Hyperlink
 
 from pyxl import fingerprint
+from pyxl.cells import letter
 from pyxl.errors import UserError
-from pyxl.plan import Cell, Formula, Plan, Sheet, letter, quoted
+from pyxl.plan import Cell, Formula, Plan, Sheet, quoted
 from pyxl.stored_values import with_stored_values
 from pyxl.style import FONT, STYLES, Style
 

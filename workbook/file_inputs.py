@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyxl import reader
+from pyxl.cells import Formula, Place, Value
 from pyxl.errors import UserError
-from pyxl.evaluators import Formula, Place, Value
 from pyxl.quantity import Failure, Kind
 from workbook import catalogue
 from workbook.analysis import analysis

@@ -22,6 +22,7 @@ from workbook.analysis import analysis
 from workbook.catalogue import Table
 
 HUGE = 1e18
+LONGEST_TITLE = 200
 SETTABLE = (Kind.INPUT, Kind.LOOKUP)
 MAY_BE_NEGATIVE = ("bubble_weight_gradient",)
 MAY_BE_ZERO = ("device_hour_price",)  # and inputs that are 0 unless told
@@ -77,29 +78,31 @@ def _path(reference: str) -> Path:
     return Path(reference)
 
 
-def _read(path: Path) -> Any:
-    from pydantic import BaseModel, ConfigDict, Field, ValidationError  # slow to load, and the engine does without
+FIELDS: Mapping[str, type] = {"title": str, "description": str, "common": dict, "strategies": dict}
 
-    class StudyFile(BaseModel):
-        model_config = ConfigDict(extra="forbid", strict=True)
-        title: str = Field(min_length=1, max_length=200)
-        description: str = ""
-        common: dict[str, Any] = {}
-        strategies: dict[str, dict[str, Any]] = Field(min_length=1)
 
-    try:
-        content = StudyFile.model_validate(catalogue.read_toml(path))
-    except ValidationError as error:
-        problems = error.errors()  # a misspelt name says more than the one that is missing for it
-        first = next((problem for problem in problems if problem["type"] == "extra_forbidden"), problems[0])
-        where = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden":
+def _read(path: Path) -> dict[str, Any]:
+    """The fields of a study file. Raises `UserError` that names the one to mend."""
+    content = catalogue.read_toml(path)
+    for key in content:
+        if key not in FIELDS:
             known = 'a study has title, description, [common] and [strategies."NAME"]'
-            raise UserError(f"{path}: unknown field '{where}': {known}") from error
-        raise UserError(f"{path}: {where}: {first['msg'][0].lower()}{first['msg'][1:]}") from error
-    check_text(content.title, f"{path}: title")
-    check_text(content.description, f"{path}: description")
-    return content
+            raise UserError(f"{path}: unknown field '{key}': {known}")
+    for key, kind in FIELDS.items():
+        if not isinstance(content.get(key, kind()), kind):
+            raise UserError(f"{path}: {key}: make it a {'text in quotes' if kind is str else 'table'}")
+    title = content.get("title", "")
+    if not title or len(title) > LONGEST_TITLE:
+        raise UserError(f'{path}: title: write one of 1 to {LONGEST_TITLE} characters, as in title = "DeepSeek-V3"')
+    strategies = content.get("strategies", {})
+    if not strategies:
+        raise UserError(f'{path}: strategies: there is none: add one, as in [strategies."ZeRO-1"]')
+    for name, fields in strategies.items():
+        if not isinstance(fields, dict):
+            raise UserError(f"{path}: strategies.{name}: make it a table of inputs")
+    for key in ("title", "description"):
+        check_text(content.get(key, ""), f"{path}: {key}")
+    return {key: content.get(key, kind()) for key, kind in FIELDS.items()}
 
 
 def load(
@@ -125,7 +128,7 @@ def load(
             tables[table_name] = tables[table_name].joined(found)
             changes[kind] = found.rows[0]["name"]
     changes |= dict(_setting(setting) for setting in settings)
-    shared = ((f"{path}: [common]", content.common), ("--set", changes))
+    shared = ((f"{path}: [common]", content["common"]), ("--set", changes))
     constants: dict[str, Any] = {}
     for origin, fields in shared:
         constants |= {
@@ -135,7 +138,7 @@ def load(
         }
     strategies: dict[str, dict[str, Any]] = {}
     folded: set[str] = set()
-    for name, own in content.strategies.items():
+    for name, own in content["strategies"].items():
         check_name(name, f"strategy in {path}", word="ZeRO-1")
         if name.casefold() in folded:
             raise UserError(f"{path}: two strategies are named '{name}' but for case: look-ups cannot tell them apart")
@@ -147,7 +150,7 @@ def load(
             for origin, fields in zip(origins, (common, own, changed), strict=True)
             for key, value in fields.items()
         }
-    title, description = content.title, content.description
+    title, description = content["title"], content["description"]
     if changes:  # what the study says of itself may no longer hold
         listed = ", ".join(f"{name} = {value}" for name, value in changes.items())
         title, description = f"{path.stem} with {listed}", f"Changed from the study: {title}"

@@ -13,8 +13,8 @@ from workbook import catalogue, study
 from workbook.analysis import analysis
 
 if TYPE_CHECKING:
+    from workbook.comparison import Difference
     from workbook.validation import Comparison, Report
-    from workbook.verify import Difference
 
 LONGEST_TABLE = 60
 WIDEST = 400

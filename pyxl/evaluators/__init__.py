@@ -15,7 +15,6 @@ serial numbers that spreadsheets keep.
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -27,11 +26,10 @@ from typing import Any
 from openpyxl import load_workbook
 from openpyxl.utils.datetime import to_excel
 
+from pyxl.cells import Formula, Place, Value, coordinates
 from pyxl.errors import UserError
 from pyxl.files import require_workbook
 
-Value = float | str | bool
-Place = tuple[str, str]
 Evaluate = Callable[..., dict[Place, Value]]
 
 NO_EDITS: Mapping[Place, Value] = MappingProxyType({})
@@ -49,12 +47,6 @@ def _lazy(name: str) -> Evaluate:
 EVALUATORS: Mapping[str, Evaluate] = MappingProxyType(
     {name: _lazy(name) for name in ("libreoffice", "formulas", "formualizer")}
 )
-
-
-class Formula(str):
-    """The text of a formula, with its leading "="; a text cell may begin with "=" too."""
-
-    __slots__ = ()
 
 
 def plain(value: Any) -> Value:
@@ -89,8 +81,10 @@ def require_place(place: Place, sheets: list[str]) -> None:
     sheet, address = place
     if sheet not in sheets:
         raise UserError(f"there is no sheet '{sheet}' to edit; there are {', '.join(sheets)}")
-    if not re.fullmatch(r"[A-Z]{1,3}[1-9]\d{0,6}", address):
-        raise UserError(f"'{address}' is no cell address such as B8")
+    try:
+        coordinates(address)
+    except ValueError as error:
+        raise UserError(str(error)) from None
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from typing import Any
 
 from openpyxl.utils.cell import coordinate_to_tuple
 
+from pyxl.cells import Formula, Place, Value
 from pyxl.errors import MissingProgram
-from pyxl.evaluators import NO_EDITS, Formula, Place, Value, contents, plain, require_place
+from pyxl.evaluators import NO_EDITS, contents, plain, require_place
 
 try:
     import formualizer as package

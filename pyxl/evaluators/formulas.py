@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pyxl.cells import Formula, Place, Value
 from pyxl.errors import MissingProgram, UserError
-from pyxl.evaluators import NO_EDITS, Formula, Place, Value, contents, edited_copy, plain
+from pyxl.evaluators import NO_EDITS, contents, edited_copy, plain
 
 try:
     import formulas as package

@@ -21,8 +21,9 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
+from pyxl.cells import Formula, Place, Value
 from pyxl.errors import MissingProgram, UserError
-from pyxl.evaluators import COPY_NAME, NO_EDITS, Formula, Place, Value, contents, edited_copy, plain
+from pyxl.evaluators import COPY_NAME, NO_EDITS, contents, edited_copy, plain
 from pyxl.files import require_workbook
 
 PROGRAMS = (

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pyxl.cells import letter
 from pyxl.layout.header import FIRST_ROW
 from pyxl.layout.model_sheet import ModelSheet
 from pyxl.operations import Expression, Symbol, pick
-from pyxl.plan import Formula, Reference, Sheet, Validation, formula_cell, letter
+from pyxl.plan import Formula, Reference, Sheet, Validation, formula_cell
 from pyxl.quantity import Model
 from pyxl.style import number_format
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from pyxl.cells import letter
 from pyxl.layout.header import FIRST_ROW
 from pyxl.layout.model_sheet import FIRST_SLOT, ModelSheet
 from pyxl.operations import Expression
-from pyxl.plan import Formula, Sheet, letter
+from pyxl.plan import Formula, Sheet
 from pyxl.quantity import Model
 from pyxl.readings.words import words
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyxl.cells import letter
 from pyxl.elasticities import Elasticities, adjoint, elasticity
 from pyxl.layout.chosen import choose, lay_out_taken
 from pyxl.layout.header import FIRST_ROW
 from pyxl.layout.model_sheet import ModelSheet
-from pyxl.plan import Formula, Reference, Sheet, letter, quoted
+from pyxl.plan import Formula, Reference, Sheet, quoted
 from pyxl.readings.formula import formula
 from pyxl.style import number_format
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pyxl.plan import Formula, Highlight, Sheet, letter
+from pyxl.cells import letter
+from pyxl.plan import Formula, Highlight, Sheet
 
 FIRST_ROW = 4  # the first row below the head
 MASTER = (3, 2)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from typing import Any
 
+from pyxl.cells import letter
 from pyxl.layout.header import FIRST_ROW, check_highlights
-from pyxl.plan import Formula, Highlight, Reference, Sheet, Validation, letter
+from pyxl.plan import Formula, Highlight, Reference, Sheet, Validation
 from pyxl.quantity import Kind, Model, Quantity
 from pyxl.readings.formula import formula
 from pyxl.readings.words import words

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pyxl.cells import letter
 from pyxl.layout.chosen import choose, lay_out_taken
 from pyxl.layout.header import FIRST_ROW
 from pyxl.layout.model_sheet import ModelSheet
 from pyxl.operations import symbols
-from pyxl.plan import Formula, Reference, Sheet, letter, quoted
+from pyxl.plan import Formula, Reference, Sheet, quoted
 from pyxl.quantity import Kind
 from pyxl.readings.formula import formula
 from pyxl.rows import RowModel

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyxl.cells import letter
 from pyxl.layout.chosen import choose, lay_out_taken
 from pyxl.layout.header import FIRST_ROW, check_highlights
 from pyxl.layout.model_sheet import ModelSheet
-from pyxl.plan import Formula, Reference, Sheet, Validation, formula_cell, letter, quoted
+from pyxl.plan import Formula, Reference, Sheet, Validation, formula_cell, quoted
 from pyxl.readings.formula import formula
 from pyxl.scenario import DIFFERING, POSSIBLE, Scenario, first, own, shown
 from pyxl.style import number_format

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from pyxl.cells import letter
 from pyxl.layout.model_sheet import ModelSheet
 from pyxl.operations import Apply, Expression, Symbol, item, where
-from pyxl.plan import Highlight, Reference, Sheet, formula_cell, letter
+from pyxl.plan import Highlight, Reference, Sheet, formula_cell
 from pyxl.quantity import Model
 from pyxl.style import number_format
 

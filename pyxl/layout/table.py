@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyxl.plan import Reference, Sheet, Validation, letter
+from pyxl.cells import letter
+from pyxl.plan import Reference, Sheet, Validation
 from pyxl.style import number_format
 
 SPARE_ROWS = 10  # room below the last row that look-ups and drop-downs already cover

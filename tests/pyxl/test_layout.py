@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from pyxl import reader
+from pyxl.cells import Formula as Text
+from pyxl.cells import Place
 from pyxl.errors import UserError
-from pyxl.evaluators import Formula as Text
-from pyxl.evaluators import Place
 from pyxl.layout import model_sheet, summary_sheet
 from pyxl.layout.model_sheet import ModelSheet
 from pyxl.layout.summary_sheet import Heading

@@ -11,9 +11,10 @@ from openpyxl import load_workbook
 from openpyxl.utils import get_column_letter
 
 from pyxl import fingerprint
+from pyxl.cells import letter
 from pyxl.errors import UserError
 from pyxl.evaluators import contents
-from pyxl.plan import Formula, Plan, Sheet, letter
+from pyxl.plan import Formula, Plan, Sheet
 from pyxl.quantity import Failure
 from pyxl.stored_values import with_stored_values
 from pyxl.writer import workbook_bytes, write_file

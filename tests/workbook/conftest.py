@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from pyxl import reader
+from pyxl.cells import Place, Value
 from pyxl.errors import MissingProgram
-from pyxl.evaluators import Place, Value, contents, formualizer, formulas, libreoffice
+from pyxl.evaluators import contents, formualizer, formulas, libreoffice
 from pyxl.plan import Plan
 from workbook import study as studies
 from workbook.analysis import analysis

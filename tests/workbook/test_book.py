@@ -17,7 +17,8 @@ from openpyxl.formula.tokenizer import Token
 from openpyxl.utils.cell import get_column_letter, range_boundaries
 
 from pyxl import reader
-from pyxl.evaluators import Formula, Place, contents
+from pyxl.cells import Formula, Place
+from pyxl.evaluators import contents
 from pyxl.layout.model_sheet import SLOTS, SPARE_SLOTS
 from pyxl.naming import is_cell_address
 from pyxl.plan import Formula as PlannedFormula

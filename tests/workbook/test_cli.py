@@ -288,9 +288,9 @@ STRATEGY = '[strategies."A"]\nmicro_batch_size = 7.5\n'
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("", "title: field required"),
-        ('title = "t"\n', "strategies: field required"),
-        ('title = "t"\n[strategies]\n', "strategies: dictionary should have at least 1 item"),
+        ("", "title: write one of 1 to 200 characters"),
+        ('title = "t"\n', "strategies: there is none: add one"),
+        ('title = "t"\n[strategies]\n', "strategies: there is none: add one"),
         ('title = "t"\nstrategies = 5\n', "strategies: "),
         ('title = "t"\n[strategies]\nA = 5\n', "strategies.A: "),
         ('title = "t', "is not TOML: "),

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from pyxl import reader
+from pyxl.cells import letter
 from pyxl.evaluators.libreoffice import Document
 from pyxl.layout.model_sheet import SLOTS, SPARE_SLOTS
-from pyxl.plan import letter
 from workbook.verify import differences
 
 pytestmark = pytest.mark.libreoffice

@@ -11,10 +11,10 @@ import pytest
 from openpyxl.utils.cell import column_index_from_string, coordinate_from_string
 
 from pyxl import reader
-from pyxl.evaluators import Place, contents
+from pyxl.cells import Place, letter
+from pyxl.evaluators import contents
 from pyxl.evaluators.libreoffice import Document
-from pyxl.plan import letter
-from workbook import verify
+from workbook import comparison
 from workbook.file_inputs import read_inputs
 
 each_evaluator = pytest.mark.parametrize(
@@ -88,8 +88,8 @@ INPUT_SETS: Mapping[str, list[dict[str, Any]]] = {
 }
 
 
-def differing(held: Mapping[Place, Any], recalculated: Mapping[Place, Any]) -> list[verify.Difference]:
-    return [difference for difference, equal in verify.compare(held, recalculated) if not equal]
+def differing(held: Mapping[Place, Any], recalculated: Mapping[Place, Any]) -> list[comparison.Difference]:
+    return [difference for difference, equal in comparison.compare(held, recalculated) if not equal]
 
 
 def failed_checks(recalculated: Mapping[Place, Any], rows: reader.ModelRows) -> list[Any]:
@@ -99,7 +99,7 @@ def failed_checks(recalculated: Mapping[Place, Any], rows: reader.ModelRows) -> 
 @each_evaluator
 def test_as_shipped(recalculate: Any, held: dict[Place, Any], rows: reader.ModelRows) -> None:
     recalculated = recalculate({})
-    compared = list(verify.compare(held, recalculated))
+    compared = list(comparison.compare(held, recalculated))
     assert [difference for difference, equal in compared if not equal] == []
     on_analysis = [difference for difference, _ in compared if difference.sheet == "Analysis" and difference.strategy]
     assert {(each.quantity, each.strategy) for each in on_analysis} == set(itertools.product(rows.rows, rows.columns))

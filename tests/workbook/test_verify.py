@@ -12,7 +12,8 @@ import pytest
 from openpyxl import Workbook, load_workbook
 
 from pyxl import reader
-from pyxl.evaluators import Place, contents
+from pyxl.cells import Place
+from pyxl.evaluators import contents
 from pyxl.evaluators.libreoffice import Document
 from workbook import verify
 from workbook.cli import main

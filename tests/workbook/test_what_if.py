@@ -8,10 +8,9 @@ import pytest
 from openpyxl import load_workbook
 
 from pyxl import reader
-from pyxl.evaluators import Place, Value
+from pyxl.cells import Place, Value, letter
 from pyxl.evaluators.libreoffice import Document
-from pyxl.plan import letter
-from workbook import verify
+from workbook import comparison, verify
 from workbook.study import Study
 
 OWN = "PP16 EP64 ZeRO-1 DualPipe"
@@ -37,8 +36,8 @@ def cell(grids: dict[str, reader.Grid]) -> Callable[[str, str, str], Place]:
     return find
 
 
-def differing(held: Mapping[Place, Any], recalculated: Mapping[Place, Value]) -> list[verify.Difference]:
-    return [difference for difference, equal in verify.compare(held, recalculated) if not equal]
+def differing(held: Mapping[Place, Any], recalculated: Mapping[Place, Value]) -> list[comparison.Difference]:
+    return [difference for difference, equal in comparison.compare(held, recalculated) if not equal]
 
 
 def check(recalculated: Mapping[Place, Value], grids: dict[str, reader.Grid], name: str) -> Value:
@@ -101,7 +100,7 @@ def test_a_formula_typed_over_is_found(
     recalculated = by_formualizer(edits)
     assert check(recalculated, grids, check_name) not in ("OK", "")
     found = [difference for difference in differing(held | edits, recalculated) if difference.sheet == sheet]
-    assert verify.TYPED_OVER in {difference.why for difference in found}
+    assert comparison.TYPED_OVER in {difference.why for difference in found}
 
 
 def test_a_name_of_no_strategy_is_said(by_formualizer: Any, held: dict[Place, Any], grids: Any) -> None:

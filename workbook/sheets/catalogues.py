@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pyxl.cells import letter
 from pyxl.layout.header import FIRST_ROW, start
 from pyxl.layout.table import Field, place_table
-from pyxl.plan import Reference, Sheet, letter
+from pyxl.plan import Reference, Sheet
 from workbook import catalogue
 from workbook.analysis import analysis
 from workbook.catalogue import Table

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pyxl.cells import letter
 from pyxl.layout import rows_sheet
 from pyxl.layout.header import start
 from pyxl.layout.model_sheet import ModelSheet
-from pyxl.plan import Reference, Sheet, letter
+from pyxl.plan import Reference, Sheet
 from workbook.collectives import collectives
 from workbook.study import Study
 

@@ -1,0 +1,373 @@
+"""Comparison of a workbook with the Python engine: its inputs are computed in Python, quantity by quantity.
+
+Nothing is taken from the workbook but its inputs: catalogues, constants, and what stands in input cells or was
+typed over look-ups. A calculation that somebody typed over is a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from pyxl import reader
+from pyxl.cells import Formula, Place, Value
+from pyxl.layout.elasticities_sheet import ELASTICITY_HEAD, VALUE_HEAD, derived
+from pyxl.layout.scenario_sheet import case, ratio_head
+from pyxl.layout.summary_sheet import Heading
+from pyxl.quantity import Failure, Kind, attempt
+from pyxl.readings.number import OK
+from pyxl.rows import RowModel
+from pyxl.scenario import DIFFERING, POSSIBLE, Scenario, first, shown
+from workbook.analysis import analysis
+from workbook.collectives import collectives
+from workbook.file_inputs import Inputs, read_inputs
+from workbook.operators import operators
+from workbook.sheets import elasticities, precision, recomputation, summary
+from workbook.stages import stages
+
+TOLERANCE = 1e-9
+ROW_SHEETS: Mapping[str, RowModel] = {"Roofline": operators, "Stages": stages, "Collectives": collectives}
+SCENARIOS: Mapping[str, Scenario] = {
+    ladder.title: ladder.scenario for ladder in (precision.ladder, recomputation.ladder)
+}
+NO_TABLE: tuple[Mapping[Any, int], Mapping[Any, int]] = ({}, {})
+ABSENT = "nothing"
+NOT_OK = "not OK"
+TYPED_OVER = "typed over: it should be a formula"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A quantity whose value in the file is not the one that Python computes.
+
+    `scale` is the size of what was added up to it, where that may cancel out.
+    """
+
+    sheet: str
+    cell: str
+    strategy: str
+    quantity: str
+    found: Any
+    expected: Any
+    why: str
+    scale: float = 0.0
+
+
+CompareSheet = Callable[
+    [reader.Grid, Mapping[str, Mapping[str, Any]], Mapping[Place, Value]], Iterator[tuple[Difference, bool]]
+]
+
+
+def agree(found: Any, expected: Any, scale: float = 0.0) -> bool:
+    """Whether two values are equal: numbers to 1e-9 of the largest, texts but for case, errors whatever their kind."""
+    if isinstance(expected, Failure):
+        return isinstance(found, str) and found.startswith("#")
+    if isinstance(expected, str) or isinstance(found, str):
+        return str(found).casefold() == str(expected).casefold()
+    if found is None or expected is None:
+        return found is expected
+    scale = max(abs(float(found)), abs(float(expected)), scale)
+    return bool(abs(float(found) - float(expected)) <= TOLERANCE * scale)
+
+
+def compare(found: Mapping[Place, Any], recalculated: Mapping[Place, Value]) -> Iterator[tuple[Difference, bool]]:
+    """Each quantity in a workbook's contents, as an evaluator recalculated it, and whether Python agrees."""
+    inputs = read_inputs(found, recalculated)
+    values, sheets = inputs.values(), reader.grids(found)
+    mistyped = list(_mistyped(inputs, recalculated))
+    if mistyped:  # what follows from a text where a number is needed differs between spreadsheets
+        yield from ((difference, False) for difference in mistyped)
+        return
+    compared = [*_analysis(inputs, values, recalculated), *_sheets(sheets, inputs, values, recalculated)]
+    yield from compared
+    yield from _master_checks(sheets, recalculated)
+    if not any(isinstance(difference.expected, Failure) for difference, _ in compared):
+        yield from _errors(sheets, recalculated)
+
+
+def _sheets(
+    sheets: Mapping[str, reader.Grid],
+    inputs: Inputs,
+    values: Mapping[str, Mapping[str, Any]],
+    recalculated: Mapping[Place, Value],
+) -> Iterator[tuple[Difference, bool]]:
+    """The sheets that show the Analysis' strategies, each in its way."""
+    comparisons: tuple[tuple[str, CompareSheet], ...] = (
+        ("Summary", _summary),
+        ("Summary", _headline),
+        ("Checks", _checks),
+        *((t, _rows) for t in ROW_SHEETS),
+        *((t, partial(_scenario, inputs.columns)) for t in SCENARIOS),
+        (elasticities.TITLE, _elasticities),
+    )
+    for title, compare_sheet in comparisons:
+        if title in sheets:
+            yield from compare_sheet(sheets[title], values, recalculated)
+        else:
+            yield Difference(title, "", "", "sheet", ABSENT, "a sheet", "the sheet is missing"), False
+
+
+def _mistyped(inputs: Inputs, recalculated: Mapping[Place, Value]) -> Iterator[Difference]:
+    """Texts where numbers are needed."""
+    rows = inputs.rows
+    for strategy, typed in inputs.strategies.items():
+        for name, value in typed.items():
+            if isinstance(value, Failure):
+                sheet, cell = place = rows.place(name, strategy)
+                yield Difference(sheet, cell, strategy, name, recalculated.get(place), "a number", value.reason)
+    others = [
+        ("Constants", inputs.constants),
+        *((key.partition(".")[0], {key: c}) for key, c in inputs.columns.items()),
+    ]
+    for sheet, values in others:
+        for key, value in values.items():
+            for failure in (v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, Failure)):
+                yield Difference(sheet, "", "", key, failure.code, "a number", failure.reason)
+
+
+def _analysis(
+    inputs: Inputs, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    rows = inputs.rows
+    for name, quantity in analysis.quantities.items():
+        if quantity.kind is Kind.CONSTANT:
+            continue
+        if name not in rows.rows:
+            yield Difference(rows.grid.title, "", "all", name, ABSENT, "a row", "the row is missing"), False
+            continue
+        for strategy in rows.columns:
+            sheet, cell = place = rows.place(name, strategy)
+            expected, value = values[strategy][name], recalculated.get(place)
+            content = rows.content(name, strategy)
+            typed = content is not None and not isinstance(content, Formula)
+            calculated = quantity.kind in (Kind.CALCULATION, Kind.CHECK)
+            why = TYPED_OVER if typed and calculated else "the formula gives another value"
+            equal = quantity.kind is Kind.INPUT or (agree(value, expected) and not (typed and calculated))
+            yield Difference(sheet, cell, strategy, name, value, expected, why), equal
+
+
+def _rows(
+    grid: reader.Grid, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """The table of a row model, of the strategy that its sheet shows."""
+    model = ROW_SHEETS[grid.title]
+    lines = {content: row for row, content in grid.column(1)}
+    chosen = _chosen(grid, recalculated)
+    head = lines.get(next(iter(model.sections())))
+    if chosen not in values or head is None:
+        yield _no_strategy(grid, chosen)
+        return
+    columns = {content: column for column, content in grid.row(head)}
+    for row, computed in zip(model.rows, model.compute_rows(values[chosen]), strict=True):
+        for name, quantity in model.quantities.items():
+            given = quantity.kind is Kind.INPUT and not isinstance(computed[name], Failure)
+            yield _cell(
+                grid,
+                (lines.get(row.name), columns.get(quantity.label)),
+                recalculated,
+                strategy=row.name,
+                quantity=name,
+                expected=computed[name],
+                typed_over=not given,
+            )
+
+
+def _chosen(grid: reader.Grid, recalculated: Mapping[Place, Value]) -> Any:
+    """The strategy that a sheet shows."""
+    place = next(_beside(grid, "Strategy"), None)
+    return recalculated.get(grid.place(*place), grid.cells[place]) if place else None
+
+
+def _no_strategy(grid: reader.Grid, chosen: Any) -> tuple[Difference, bool]:
+    return Difference(grid.title, "", str(chosen), "Strategy", chosen, "a strategy", "no such strategy"), False
+
+
+def _keyed_tables(grid: reader.Grid) -> Iterator[tuple[Mapping[Any, int], Mapping[Any, int]]]:
+    """The columns by head, and below it the lines by key, of each table with a column headed "Key"."""
+    for top, column in sorted(place for place, content in grid.cells.items() if content == "Key"):
+        lines = {content: row for row, content in reversed(grid.column(column)) if row > top}
+        yield {content: number for number, content in grid.row(top)}, lines
+
+
+def _scenario(
+    columns: Mapping[str, tuple[Any, ...]],
+    grid: reader.Grid,
+    values: Mapping[str, Mapping[str, Any]],
+    recalculated: Mapping[Place, Value],
+) -> Iterator[tuple[Difference, bool]]:
+    """The chosen strategy under each alternative: results with their ratios, and below all that they are made of."""
+    scenario, chosen = SCENARIOS[grid.title], _chosen(grid, recalculated)
+    if chosen not in values:
+        yield _no_strategy(grid, chosen)
+        return
+    tables = _keyed_tables(grid)
+    (above, results), (_, rest) = next(tables, NO_TABLE), next(tables, NO_TABLE)
+    cases: list[dict[str, Any]] = []
+    for number in (n for n in range(1, len(above) + 1) if case(n) in above):
+        column = above[case(number)]
+        choice = results.get(scenario.source, 0), column
+        alternative = recalculated.get(grid.place(*choice), grid.cells.get(choice))
+        computed = scenario.under(alternative, values[chosen], columns)
+        cases.append(computed)
+        expected: list[tuple[Mapping[Any, int], int | None, str, Any]] = []
+        expected += [(results, column, name, computed[name]) for name in (POSSIBLE, DIFFERING)]
+        expected += [(results, column, name, computed[shown(name)]) for name in scenario.results]
+        expected += [(rest, column, name, computed[name]) for name in scenario.path]
+        if number > 1:
+            both = computed | {first(name): value for name, value in cases[0].items()}
+            ratios = [(name, attempt(name, scenario.ratio(name), both.__getitem__)) for name in scenario.numbers]
+            expected += [(results, above.get(ratio_head(number)), name, ratio) for name, ratio in ratios]
+        for lines, at, name, value in expected:
+            place = lines.get(name), at
+            yield _cell(grid, place, recalculated, strategy=str(alternative), quantity=name, expected=value)
+    if not cases:
+        yield Difference(grid.title, "", chosen, case(1), ABSENT, "a column", "the column is missing"), False
+
+
+def _elasticities(
+    grid: reader.Grid, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """Derivatives and elasticities of the chosen strategy. Their terms may cancel out, all but for rounding."""
+    model, chosen = elasticities.step_time, _chosen(grid, recalculated)
+    if chosen not in values:
+        yield _no_strategy(grid, chosen)
+        return
+    computed = model.compute(values[chosen], {})
+    columns, lines = next(_keyed_tables(grid), NO_TABLE)
+    for name in (model.result, *model.sources, *model.path):
+        place = lines.get(name), columns.get(VALUE_HEAD)
+        yield _cell(grid, place, recalculated, strategy=chosen, quantity=name, expected=computed[name])
+    for key, name, head in derived(model):
+        size = 1.0 if head == ELASTICITY_HEAD else _slope(computed[model.result], computed[name])
+        place = lines.get(name), columns.get(head)
+        yield _cell(grid, place, recalculated, strategy=chosen, quantity=key, expected=computed[key], scale=size)
+
+
+def _slope(result: Any, value: Any) -> float:
+    """The derivative of a result in proportion to a quantity, where both are numbers."""
+    known = not isinstance(result, Failure) and not isinstance(value, Failure)
+    return abs(result / value) if known and value else 0.0
+
+
+def _summary(
+    grid: reader.Grid, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """The summary's tables: below each heading, the line of each strategy."""
+    heads = {content: place for place, content in grid.cells.items() if isinstance(content, str)}
+    lines: dict[int, dict[Any, int]] = {}
+    for heading in (*summary.VERDICT, *summary.DETAILS):
+        top, column = heads.get(heading.title, (0, None))
+        if top not in lines:
+            lines[top] = _lines_below(grid, top, recalculated)
+        for strategy, computed in values.items():
+            yield _cell(
+                grid,
+                (lines[top].get(strategy), column),
+                recalculated,
+                strategy=strategy,
+                quantity=heading.quantity,
+                expected=_shown(heading, computed),
+            )
+
+
+def _lines_below(grid: reader.Grid, top: int, recalculated: Mapping[Place, Value]) -> dict[Any, int]:
+    """The rows below a head by what stands in its column Strategy; the nearest row of a name counts."""
+    columns = [column for column, content in grid.row(top) if content == "Strategy"]
+    rows = reversed(grid.column(columns[0])) if columns else ()
+    return {recalculated.get(grid.place(row, columns[0])): row for row, _ in rows if row > top}
+
+
+def _shown(heading: Heading, computed: Mapping[str, Any]) -> Any:
+    return attempt(heading.quantity, heading.shown(summary.FAILED), computed.__getitem__)
+
+
+def _checks(
+    grid: reader.Grid, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """The checks over all strategies: OK, or in words of its own what is wrong."""
+    lines = {content: row for row, content in grid.column(1)}
+    for name in analysis.series["checks"]:
+        fine = all(computed[name] == OK for computed in values.values())
+        place = lines.get(analysis[name].label), 2
+        difference, equal = _cell(grid, place, recalculated, strategy="all", quantity=name, expected=OK)
+        yield replace(difference, expected=OK if fine else NOT_OK), equal if fine else difference.found != OK
+
+
+def _headline(
+    grid: reader.Grid, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """The answer at the top of the summary: the fastest usable strategy."""
+    usable = next(heading for heading in summary.DETAILS if heading.quantity == summary.USABLE)
+    times = {name: _shown(usable, computed) for name, computed in values.items()}
+    fastest = min(
+        (name for name, time in times.items() if isinstance(time, int | float)), key=times.__getitem__, default=None
+    )
+    for label, quantity, _ in summary.HEADLINES:
+        expected: Any = summary.NONE_FITS
+        if fastest is not None:
+            expected = {"strategy": fastest, summary.USABLE: times[fastest]}.get(quantity) or values[fastest][quantity]
+        place = next(_beside(grid, label), (None, None))
+        yield _cell(grid, place, recalculated, strategy="", quantity=label, expected=expected)
+
+
+def _master_checks(
+    sheets: Mapping[str, reader.Grid], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """Every sheet shows OK only if every check is, and none of them is typed over."""
+    checks = sheets.get("Checks")
+    results = [(place, checks.cells[place]) for place in sorted(checks.cells) if place[1] == 2] if checks else []
+    listed = [(place, content) for place, content in results[1:] if content != "Result"]  # the first is the master
+    shown = [recalculated.get(checks.place(*place)) for place, _ in listed] if checks else []
+    fine = bool(shown) and all(result == OK for result in shown)
+    for place, content in listed:
+        if checks and not isinstance(content, Formula):
+            sheet, cell = checks.place(*place)
+            yield Difference(sheet, cell, "", "check", content, "a formula", TYPED_OVER), False
+    for grid in sheets.values():
+        for place in _beside(grid, "Master check"):
+            expected = OK if fine else NOT_OK
+            difference, _ = _cell(grid, place, recalculated, strategy="", quantity="Master check", expected=expected)
+            yield difference, (difference.found == OK) == fine and difference.why != TYPED_OVER
+
+
+def _errors(
+    sheets: Mapping[str, reader.Grid], recalculated: Mapping[Place, Value]
+) -> Iterator[tuple[Difference, bool]]:
+    """Cells that show an error although every quantity has a value: references that lead nowhere."""
+    for grid in sheets.values():
+        for (row, column), content in grid.cells.items():
+            value = recalculated.get(grid.place(row, column))
+            if isinstance(content, Formula) and isinstance(value, str) and value.startswith("#"):
+                sheet, cell = grid.place(row, column)
+                yield Difference(sheet, cell, "", "", value, "a value", "the formula leads nowhere"), False
+
+
+def _beside(grid: reader.Grid, label: str) -> Iterator[tuple[int, int]]:
+    """The place of the next content to the right of each label in the first column."""
+    for row, content in grid.column(1):
+        if content == label and len(found := grid.row(row)) > 1:
+            yield row, found[1][0]
+
+
+def _cell(
+    grid: reader.Grid,
+    place: tuple[int | None, int | None],
+    recalculated: Mapping[Place, Value],
+    *,
+    strategy: str,
+    quantity: str,
+    expected: Any,
+    typed_over: bool = True,
+    scale: float = 0.0,
+) -> tuple[Difference, bool]:
+    row, column = place
+    if row is None or column is None:
+        return Difference(grid.title, "", strategy, quantity, ABSENT, expected, "the cell is missing"), False
+    sheet, cell = grid.place(row, column)
+    value = recalculated.get((sheet, cell))
+    typed = typed_over and not isinstance(grid.cells.get((row, column)), Formula)
+    why = TYPED_OVER if typed else "the formula gives another value"
+    equal = agree(value, expected, scale) and not typed
+    return Difference(sheet, cell, strategy, quantity, value, expected, why, scale), equal
