@@ -7,7 +7,7 @@ import importlib
 import json
 import sys
 
-MODULES = ("workbook.addin", "workbook.analysis", "workbook.catalogue", "workbook.study", "workbook.verify")
+MODULES = ("workbook.addin", "workbook.analysis", "workbook.catalogue", "workbook.study", "workbook.comparison")
 
 
 def computed() -> dict[str, dict[str, dict[str, str]]]:
