@@ -1,4 +1,4 @@
-"""Every quantity of every study that ships, printed by whatever Python runs this: a bare one, or Pyodide.
+"""What has to come out the same in every Python: run by a bare one, with the standard library alone, and by Pyodide.
 
 The add-in's modules are imported as well: a Python without packages shows that they do without.
 """
@@ -7,21 +7,18 @@ import importlib
 import json
 import sys
 
-MODULES = ("workbook.addin", "workbook.analysis", "workbook.catalogue", "workbook.study", "workbook.comparison")
+MODULES = ("workbook.addin", "workbook.analysis", "workbook.catalogue", "workbook.comparison", "workbook.study")
 
 
-def computed() -> dict[str, dict[str, dict[str, str]]]:
-    """The values of all studies: by study, strategy and quantity, as Python writes them, to the last bit."""
+def computed() -> dict[str, dict[str, str]]:
+    """Every quantity of the shipped study, by strategy and key, as Python writes it: to the last bit."""
     for module in MODULES:
         importlib.import_module(module)
     from workbook import study
 
     return {
-        name: {
-            strategy: {key: repr(value) for key, value in values.items()}
-            for strategy, values in study.load(name).values.items()
-        }
-        for name in study.names()
+        strategy: {key: repr(value) for key, value in values.items()}
+        for strategy, values in study.load().values.items()
     }
 
 
