@@ -38,6 +38,12 @@ import tempfile
 import zipfile
 
 import xlwings as xw
+
+
+async def run(key: str, book: xw.Book) -> None:
+    """Run an action. Excel in the browser gives formulas only to who waits for them."""
+    formulas = {{sheet.name: await sheet.used_range.options(ndim=2).get_formula() for sheet in book.sheets}}
+    addin.run(key, book, formulas)
 {scripts}
 
 ENGINE = """
@@ -54,10 +60,10 @@ from workbook.addin.functions import *  # noqa: E402, F403  the cell functions: 
 
 SCRIPT = '''
 
-@xw.script(name={label!r})
-def {key}(book: xw.Book):
+@xw.script(name="{label}")
+async def {key}(book: xw.Book):
     """{tip}"""
-    addin.run({key!r}, book)
+    await run("{key}", book)
 '''
 
 
