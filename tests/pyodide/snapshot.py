@@ -1,7 +1,7 @@
 """An xlwings engine of plain lists that keeps the rules of xlwings Lite, to run scripts without Excel.
 
-A script reads the workbook as it was when it started, and what it writes waits in a list until it ends. Formulas have to
-be waited for. All else that a script reads, or that is not here, raises `NotImplementedError`.
+A script reads the workbook as it was when it started, and what it writes waits in a list until it ends. Formulas have
+to be waited for. All else that a script reads, or that is not here, raises `NotImplementedError`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,15 @@ import xlwings
 from xlwings import base_classes, utils
 
 WRITTEN_ONLY = (
-    "formula formula2 color number_format column_width row_height wrap_text horizontal_alignment vertical_alignment"
-).split()
+    "formula",
+    "formula2",
+    "color",
+    "number_format",
+    "column_width",
+    "row_height",
+    "wrap_text",
+    "horizontal_alignment",
+)
 
 
 class Engine:
@@ -57,8 +64,8 @@ class Book(base_classes.Book):  # type: ignore[misc]
         self.written: list[tuple[str, str, str, Any]] = []  # sheet, address, what, and the value
 
     name = fullname = property(lambda self: self._name)
-    app = property(lambda self: App(self))
-    sheets = property(lambda self: Sheets(self))
+    app = property(App)
+    sheets = property(lambda self: Sheets(self))  # noqa: PLW0108  it is defined below
 
 
 class Sheets(base_classes.Sheets):  # type: ignore[misc]
