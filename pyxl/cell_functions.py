@@ -29,7 +29,7 @@ TEXT = "text"
 
 Columns = Callable[[], Mapping[str, Sequence[Any]]]
 
-_ERROR = re.compile(r"#[A-Z0-9/]+[!?]?")
+_ERROR = re.compile(r"#[A-Z0-9/]+[!?]?|Err:\d+")
 
 
 class Omitted(enum.Enum):
@@ -43,20 +43,25 @@ OMITTED = Omitted.OMITTED
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument's name, and its help in the function wizard."""
+    """An argument's name, its help in the function wizard, and whether it takes a range of cells."""
 
     name: str
     help: str
+    range: bool = False
 
 
 @dataclass(frozen=True)
 class CellFunction:
-    """A worksheet function: its name, its help in the function wizard, its arguments, and what it does."""
+    """A worksheet function: its name, its help in the function wizard, its arguments, and what it does.
+
+    `rows` says that it gives rows of cells.
+    """
 
     name: str
     help: str
     arguments: tuple[Argument, ...]
     function: Callable[..., Any]
+    rows: bool = False
 
     def __call__(self, *cells: Any) -> Any:
         """A number or a text, or rows of them. What cannot be computed is a text that begins with the name."""
@@ -92,16 +97,16 @@ def _of_quantity(model: Model, quantity: Quantity, columns: Columns, prefix: str
 
     def compute(*cells: Any) -> Any:
         values: dict[str, Any] = {}
-        for key, cell in zip(ingredients, cells, strict=True):
+        for number, (key, cell) in enumerate(zip(ingredients, cells, strict=True), 1):
             if cell is OMITTED:
-                raise UserError(f"{key} is left out: give {', '.join(ingredients)}")
+                raise UserError(f"{key} is left out: it is value {number} of {len(ingredients)}")
             if key in series:
                 values[key] = tuple(_read(key, entry, None, prefix) for entry in _entries(cell))
             else:
                 values[key] = _understood(_read(key, _single(key, cell), units[key], prefix))
         return attempt(name, expression, lambda key: columns()[key] if key in model.columns else values[key])
 
-    arguments = tuple(Argument(key, _argument_help(model, key)) for key in ingredients)
+    arguments = tuple(Argument(key, _argument_help(model, key), key in series) for key in ingredients)
     return CellFunction(name, _shortened(f"{_titled(quantity)}. {quantity.note}"), arguments, compute)
 
 
@@ -122,13 +127,19 @@ def _of_strategy(model: Model, columns: Columns, prefix: str) -> Iterator[CellFu
         return computed(keys, values, [name])[name]
 
     strategy = (
-        Argument("keys", "The keys of quantities: a column, such as Analysis!A5:A800."),
-        Argument("values", "The values of one strategy: as many rows of its column, such as Analysis!G5:G800."),
+        Argument("keys", "The keys of quantities: a column, such as Analysis!A5:A800.", range=True),
+        Argument(
+            "values", "The values of one strategy: as many rows of its column, such as Analysis!G5:G800.", range=True
+        ),
     )
     wanted = Argument("wanted", "The keys of the quantities wanted, one or a range of them; all if left out.")
     rest = "Rows that are no input, constant or look-up are ignored; inputs that are missing have their defaults."
     yield CellFunction(
-        f"{prefix}TABLE", f"All quantities of a strategy as rows of key, value, unit. {rest}", (*strategy, wanted), table
+        f"{prefix}TABLE",
+        f"All quantities of a strategy as rows of key, value, unit. {rest}",
+        (*strategy, wanted),
+        table,
+        rows=True,
     )
     yield CellFunction(
         prefix.rstrip("_"),
@@ -193,7 +204,7 @@ def _read(name: str, cell: Any, unit: str | None, prefix: str) -> Any:
         if _ERROR.fullmatch(cell):
             return Failure(cell, f"{name} is {cell}")
         if cell.startswith(prefix) and ": " in cell:  # another of these functions says why it has no value
-            return Failure("#VALUE!", cell)
+            return _Explained("#VALUE!", cell)
         if unit in (TEXT, None):
             return cell
         return 0 if cell == "" else _refused(name, repr(cell), "a number")
@@ -202,13 +213,18 @@ def _read(name: str, cell: Any, unit: str | None, prefix: str) -> Any:
     if not isinstance(cell, int | float):
         return _refused(name, str(cell), "a text" if unit == TEXT else "a number")
     if unit == TEXT:
-        return _refused(name, f"{cell:g}", "a text")
+        return _refused(name, f"{cell:g}" if cell else "empty", "a text")  # LibreOffice passes 0 for an empty cell
     return int(cell) if abs(cell) < LARGEST_WHOLE and cell == int(cell) else cell
 
 
 @dataclass(frozen=True)
 class _Refused(Failure):
     """The value of a cell that holds something of the wrong kind."""
+
+
+@dataclass(frozen=True)
+class _Explained(Failure):
+    """The text of another of these functions that has no value."""
 
 
 def _refused(name: str, shown: str, right: str) -> _Refused:
@@ -227,7 +243,8 @@ def _shown(value: Any, name: str) -> Any:
     if isinstance(value, list):
         return [[_shown(entry, "") for entry in row] for row in value]
     if isinstance(value, Failure):
-        return value.reason if value.reason.startswith(name) else f"{name}: {value.reason}"
+        said = isinstance(value, _Explained) or value.reason.startswith(name)
+        return value.reason if said else f"{name}: {value.reason}"
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

@@ -35,6 +35,7 @@ def _for_excel(cell_function: CellFunction) -> Callable[..., Any]:
 
     function.__name__ = function.__qualname__ = cell_function.name
     function.__doc__ = cell_function.help
+    function.__annotations__ = {}  # xlwings would take them for converters
     function.__signature__ = signature  # type: ignore[attr-defined]
     for argument in cell_function.arguments:
         function = xw.arg(argument.name, doc=argument.help, err_to_str=True)(function)
