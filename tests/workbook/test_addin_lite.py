@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,16 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import xlwings
+from openpyxl import load_workbook
 
+from pyxl.libreoffice.extension import distribution_files
+from pyxl.reader import ModelRows
 from tests.pyodide.core import computed
+from workbook import study as studies
 from workbook.addin import ACTIONS, lite
+from workbook.addin.libreoffice import BUNDLED, LEFT_OUT
 from workbook.cell_functions import functions
 from workbook.study import Study
 
 PYODIDE = Path(__file__).parents[1] / "pyodide"
 REQUIRED = "SOLBOOK_REQUIRE_PYODIDE"  # set to 1 in CI: a missing program must not look like success
-PROPRIETARY = ("pro", "*.so", "__pycache__")  # xlwings' BSD part is all but these
+QUANTITY = "compute_time"
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +32,20 @@ def main() -> str:
     return lite.files()["main.py"]
 
 
+def _rows(path: Path, **options: Any) -> dict[str, list[list[Any]]]:
+    """The cells of each sheet, as rows from A1."""
+    book: Any = load_workbook(path, **options)
+    return {
+        sheet.title: [list(row) for row in sheet.iter_rows(1, sheet.max_row, 1, sheet.max_column, values_only=True)]
+        for sheet in book.worksheets
+    }
+
+
 @pytest.fixture(scope="module")
-def in_pyodide(main: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What tests/pyodide/cells.py printed in Pyodide, with main.py and the BSD part of xlwings beside it."""
+def in_pyodide(
+    main: str, shipped: Path, rows: ModelRows, study: Study, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    """What tests/pyodide/session.py printed: main.py in Pyodide, with the packages of requirements.txt beside it."""
     node = shutil.which("node")
     if node is None or not (PYODIDE / "node_modules").is_dir():
         reason = "Pyodide is missing: install node, then run npm install --prefix tests/pyodide"
@@ -38,10 +54,17 @@ def in_pyodide(main: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("pyodide")
     (folder / "main.py").write_text(main)
-    for script in ("core.py", "cells.py"):
-        shutil.copy(PYODIDE / script, folder)
-    shutil.copytree(Path(xlwings.__file__).parent, folder / "xlwings", ignore=shutil.ignore_patterns(*PROPRIETARY))
-    ran = subprocess.run([node, PYODIDE / "run.mjs", folder, "cells.py"], capture_output=True, text=True, check=False)
+    for script in PYODIDE.glob("*.py"):
+        shutil.copy(script, folder)
+    for package in BUNDLED:
+        for name, content in distribution_files(package, LEFT_OUT)[0].items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+    formulas, values = _rows(shipped), _rows(shipped, data_only=True)
+    book = {title: {"formulas": formulas[title], "values": values[title]} for title in formulas}
+    cell = rows.place(QUANTITY, next(iter(study.strategies)))[1]
+    (folder / "book.json").write_text(json.dumps({**book, "cell": cell}, default=lambda array: array.text))
+    ran = subprocess.run([node, PYODIDE / "run.mjs", folder], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     printed: dict[str, Any] = json.loads(ran.stdout)
     return printed
@@ -61,6 +84,41 @@ def test_a_cell_in_pyodide_shows_all_quantities_of_a_strategy(in_pyodide: dict[s
 
 def test_every_worksheet_function_is_in_main(in_pyodide: dict[str, Any]) -> None:
     assert in_pyodide["functions"] == sorted(functions())
+
+
+def test_recompute_finds_that_all_agrees(in_pyodide: dict[str, Any]) -> None:
+    assert re.fullmatch(r"All 1\d,\d{3} values agree with the Python engine\.", in_pyodide["recompute"]["said"])
+    assert in_pyodide["recompute"]["sheets"] == ["Checks", "Engine"]
+
+
+def test_recompute_names_the_formula_that_was_overwritten(in_pyodide: dict[str, Any]) -> None:
+    said = in_pyodide["recompute, a formula overwritten"]["said"]
+    assert f"({QUANTITY}, {in_pyodide['strategy']}): a value was typed over the formula" in said
+
+
+def test_explain_writes_a_sheet_of_its_own(in_pyodide: dict[str, Any]) -> None:
+    assert QUANTITY in in_pyodide["explain"]["said"]
+    assert in_pyodide["explain"]["sheets"] == ["Explain"]
+
+
+def test_a_strategy_is_copied(in_pyodide: dict[str, Any]) -> None:
+    assert f"is a copy of '{in_pyodide['strategy']}'" in in_pyodide["add_strategy"]["said"]
+    assert "Analysis" in in_pyodide["add_strategy"]["sheets"]
+
+
+def test_where_no_file_was_imported_it_says_where_to(in_pyodide: dict[str, Any]) -> None:
+    said = in_pyodide["add_hardware, nothing imported"]["said"]
+    assert said.startswith("Add hardware: A hardware file is needed: import a .toml under Files > Import/Export")
+
+
+def test_an_imported_model_is_added(in_pyodide: dict[str, Any]) -> None:
+    assert "of the sheet Models" in in_pyodide["add_model"]["said"]
+
+
+def test_an_exported_strategy_can_be_downloaded(in_pyodide: dict[str, Any], study: Study, tmp_path: Path) -> None:
+    path = tmp_path / "exported.toml"
+    path.write_text(in_pyodide["exported"])
+    assert studies.load(str(path)).values == {in_pyodide["strategy"]: study.values[in_pyodide["strategy"]]}
 
 
 def test_main_has_a_script_for_each_action(main: str) -> None:
