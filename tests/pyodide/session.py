@@ -32,7 +32,7 @@ async def pressed(action: str, sheet: str, address: str, change: object = None) 
         await getattr(main, action)(book)
     return {
         "said": printed.getvalue().strip(),
-        "sheets": sorted({sheet for sheet, *_ in book.impl.written}),
+        "sheets": sorted({sheet for sheet, _, what, _ in book.impl.written if what != "activate"}),
         "seconds": time.perf_counter() - started,
     }
 
@@ -54,6 +54,6 @@ async def session() -> None:
     }
     (exported,) = pathlib.Path(main.FILES).glob("*.toml")
     done["exported"] = exported.read_text()
-    shutil.copy(templates_directory() / "models" / "gpt-2.json", main.FILES)
+    shutil.copy(templates_directory() / "models" / "gpt-2.json", f"{main.FILES}/my-model.json")
     done["add_model"] = await pressed("add_model", "Summary", "A1")
     print(json.dumps(done))
