@@ -54,6 +54,7 @@ class ModelRows:
     """Where a model's quantities and strategies stand on its sheet."""
 
     grid: Grid
+    head: int
     rows: Mapping[str, int]
     columns: Mapping[str, int]
 
@@ -92,7 +93,7 @@ def model_rows(
             columns[name] = column
     if not columns:
         raise UserError(f"the sheet '{title}' has no strategies")
-    return ModelRows(grid, rows, columns)
+    return ModelRows(grid, head_row, rows, columns)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ def _study(study: str, hardware: str | None, model: str | None, settings: tuple[
 @solbook.command()
 @study_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write; STUDY.xlsx if not given.")
+@click.option("--addin", is_flag=True, help="For the xlwings add-in: STUDY.xlsm with settings, and a script beside it.")
 @click.option("--force", is_flag=True, help="Overwrite a file even if somebody edited it.")
 @click.option("--protect", is_flag=True, help="Lock calculations (without a password); inputs stay open.")
 def build(
@@ -65,6 +66,7 @@ def build(
     model: str | None,
     settings: tuple[str, ...],
     output: Path | None,
+    addin: bool,
     force: bool,
     protect: bool,
 ) -> None:
@@ -74,13 +76,20 @@ def build(
     from pyxl.writer import workbook_bytes, write_file
     from workbook.book import plan
 
+    count = len(loaded.strategies)
+    strategies = "1 strategy" if count == 1 else f"{count} strategies"
+    if addin:
+        from workbook.addin import excel
+
+        target = output or excel.default_target(study)
+        script = excel.write_workbook(plan(loaded, protect=protect), target, force=force)
+        click.echo(f'{target}: {strategies}. Keep {script} beside it: "Run main" on the tab xlwings runs it.')
+        return
     target = output or Path(f"{Path(study).stem}.xlsx")
     if target.suffix.lower() != ".xlsx":
         raise UserError(f"{target} must end in .xlsx: Excel opens no workbook under another name")
     require_replaceable(target, force=force)
     write_file(target, workbook_bytes(plan(loaded, protect=protect)))
-    count = len(loaded.strategies)
-    strategies = "1 strategy" if count == 1 else f"{count} strategies"
     click.echo(f"{target}: {strategies}. Open it in Excel or LibreOffice; start at Summary.")
 
 
@@ -237,6 +246,24 @@ def addin_libreoffice(output: Path, *, build_only: bool) -> None:
     install(output)
     click.echo(f"{output}: installed. Restart LibreOffice: the menu SOL, and functions such as =SOL_HBM_PEAK(...).")
     click.echo(f"To remove it: unopkg remove {IDENTIFIER}, or Extensions in LibreOffice's menu Tools.")
+
+
+@addin.command("install")
+def addin_install() -> None:
+    """Install xlwings' add-in and the tab SOL into Excel."""
+    from workbook.addin import excel
+
+    for line in excel.install(sys.platform):
+        click.echo(line)
+
+
+@addin.command("remove")
+def addin_remove() -> None:
+    """Take the tab SOL out of Excel."""
+    from workbook.addin import excel
+
+    for line in excel.remove(sys.platform):
+        click.echo(line)
 
 
 def main() -> None:
