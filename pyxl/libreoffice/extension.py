@@ -148,8 +148,8 @@ def _manifest() -> str:
 
 
 def _argument(number: int) -> str:
-    """The inner name of an argument: the configuration sorts them by it."""
-    return f"a{number:02}"
+    """The inner name of an argument: its own might be a word of the interface language, such as "in"."""
+    return f"a{number}"
 
 
 def _type(argument: Argument) -> str:
