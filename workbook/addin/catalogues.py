@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyxl import reader
 from pyxl.errors import UserError
+from pyxl.layout.table import source_head
 from pyxl.open_book import Formulas
 from workbook import catalogue
 from workbook.addin.opened import Opened, opened
@@ -84,17 +85,16 @@ def _free_row(read: Opened, placed: reader.KeyedTable) -> int:
 
 def _sources(placed: reader.KeyedTable, table: Table, name: str) -> dict[int, Any]:
     """Where the row's sources go: each into its own column where there is one, the others together into the last."""
-    heads = {content: column for column, content in placed.grid.row(placed.key_row - 2)}
     found: dict[int, Any] = {}
     others = []
     for key in (*table.columns, "name"):
         source = table.sources.get((name, key))
-        column = heads.get("Source" if key == "name" else f"Source: {analysis[key].label}")
+        column = placed.heads.get(source_head("" if key == "name" else analysis[key].label))
         if source and column:
             found[column] = source
         elif source:
             others.append(f"{key}: {source}" if key != "name" else source)
     if others:
-        last = heads.get("Source", max(heads.values()) + 1)
+        last = placed.heads.get(source_head(), max(placed.heads.values()) + 1)
         found[last] = "; ".join(filter(None, (found.get(last), *others)))
     return found

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyxl.cells import Formula, letter
+from pyxl import reader
+from pyxl.cells import Formula, coordinates, letter
 from pyxl.elasticities import elasticities_at
 from pyxl.errors import UserError
 from pyxl.open_book import Formulas
@@ -18,6 +19,7 @@ from workbook.addin.own_sheets import head, own_sheet
 from workbook.analysis import analysis
 from workbook.catalogue import HARDWARE, MODELS
 from workbook.comparison import ROW_SHEETS, compare
+from workbook.file_inputs import CATALOGUES
 
 if TYPE_CHECKING:
     import xlwings as xw
@@ -37,10 +39,12 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [self.heading, *(f"{name}: {value}" for name, value in self.facts.items())]
-        lines += [f"  {key} = {_text(value)} {unit} ({label})" for key, label, value, unit in self.ingredients]
+        lines += [f"  {key} = {_with_unit(value, unit)} ({label})" for key, label, value, unit in self.ingredients]
         if self.movers:
             lines.append("Moves it most, per cent of it for one per cent of the input:")
-            lines += [f"  {key} = {_text(value)} {unit}: {share:+.3f}" for key, _, value, unit, share in self.movers]
+            lines += [
+                f"  {key} = {_with_unit(value, unit)}: {share:+.3f}" for key, _, value, unit, share in self.movers
+            ]
         return "\n".join(lines)
 
 
@@ -73,10 +77,33 @@ def explanation(read: Opened, cell: tuple[str, str]) -> Explanation:
     if constant is not None:
         value = read.inputs.constants[constant.name]
         return Explanation(_heading(cell, constant, "all strategies"), _facts(constant, value), (), ())
+    if sheet in CATALOGUES and (found := _of_catalogue(read, cell)):
+        return found
     raise UserError(
-        f"{sheet}!{address} holds no quantity: select a cell of the sheet {MODEL_SHEET}, a number of the Summary, "
-        f"{', '.join(ROW_SHEETS)} or Constants"
+        f"{sheet}!{address} holds no quantity: select a cell of the sheet {MODEL_SHEET}, or a number of the sheets "
+        f"Summary, {', '.join((*ROW_SHEETS, *CATALOGUES))} or Constants"
     )
+
+
+def _of_catalogue(read: Opened, cell: tuple[str, str]) -> Explanation | None:
+    """A number of a device, a model or a choice."""
+    row, column = coordinates(cell[1])
+    for table in reader.keyed_tables(read.sheets[cell[0]]):
+        key = next(
+            (key for key, number in table.columns.items() if number == column and key in analysis.quantities), ""
+        )
+        if row in table.rows and key:
+            quantity = analysis[key]
+            facts = {
+                "Key": key,
+                "Kind": f"number of the table {table.title}",
+                "Value": reader.value_at(table.grid, row, column, read.shown),
+                "Unit": quantity.unit,
+                "Note": quantity.note,
+                "Source": table.source(row, quantity.label) or table.source(row),
+            }
+            return Explanation(_heading(cell, quantity, table.rows[row]), facts, (), ())
+    return None
 
 
 def _stands_at(read: Opened, constant: str) -> tuple[str, str] | None:
@@ -155,6 +182,10 @@ def _with_values(quantity: Quantity, value_of: Callable[[str], Any], value: Any)
         return key if key in analysis.series or key in analysis.columns else _text(value_of(key))
 
     return f"{words(quantity.expression, shown)} = {_text(value)}"
+
+
+def _with_unit(value: Any, unit: str) -> str:
+    return _text(value) if unit in ("1", "text") else f"{_text(value)} {unit}"
 
 
 def _text(value: Any) -> str:

@@ -120,21 +120,16 @@ def _own_row(read: Opened, placed: reader.KeyedTable, line: int, shipped: Table,
     same = next((row for row in shipped.rows if row["name"].casefold() == name.casefold()), None)
     if same is not None and all(agree(values.get(key), same[key]) for key in shipped.columns):
         return None
-    heads = {content: column for column, content in placed.grid.row(placed.key_row - 2)}
-
-    def source(head: str) -> str:
-        return str(placed.grid.cells.get((line, heads.get(head, 0))) or "")
-
     if placed.title == HARDWARE:
         numbers = {key: value for key, value in values.items() if value is not None}
         return {
             key: {"value": value, "unit": analysis[key].unit}
-            | _provenance(source(f"Source: {analysis[key].label}"), value, same and same[key])
+            | _provenance(placed.source(line, analysis[key].label), value, same and same[key])
             for key, value in numbers.items()
         }
     empty = {key: "" if analysis[key].unit == "text" else 0 for key in values}
     filled = {key: empty[key] if value is None else value for key, value in values.items()}
-    return filled | {"source": source("Source") or f"the workbook {read.book.name}"}
+    return filled | {"source": placed.source(line) or f"the workbook {read.book.name}"}
 
 
 def _provenance(written: str, value: Any, shipped: Any) -> dict[str, str]:

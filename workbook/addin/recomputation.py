@@ -160,6 +160,8 @@ def _line(read: Opened, difference: Difference, equal: bool, unequal: set[tuple[
         if difference.why == TYPED_OVER:
             should = f"it should be {_words(name)}" if in_model else "it should be a formula"
             return Line(replace(difference, why=f"a value was typed over the formula: {should}"), OVERWRITTEN)
+    if in_model and not equal and _lost_ingredients(read, name, strategy):
+        return Line(replace(difference, why="a row that it needs is missing"), FOLLOWS)
     if in_model and read.located.is_changed(name, strategy):
         return Line(replace(difference, why=_changed(read, name, strategy, equal)), CHANGED)
     if equal:
@@ -170,6 +172,12 @@ def _line(read: Opened, difference: Difference, equal: bool, unequal: set[tuple[
     if not in_model and unequal:
         return Line(replace(difference, why=f"follows from the sheet {MODEL_SHEET}"), FOLLOWS)
     return Line(replace(difference, why="the formula is as it should be, its value is not: recalculate"), DIFFERS)
+
+
+def _lost_ingredients(read: Opened, name: str, strategy: str) -> bool:
+    """Whether a quantity is computed from rows that were deleted."""
+    column = read.inputs.rows.columns[strategy]
+    return analysis[name].expression is not None and read.located.formula(name, column) is None
 
 
 def _words(name: str) -> str:

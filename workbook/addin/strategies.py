@@ -102,15 +102,22 @@ def _add_rows(read: Opened, loaded: study.Study, wanted: list[str]) -> Iterator[
 def _free_columns(read: Opened) -> Iterator[int]:
     """Empty columns that the sheet Summary shows, those behind the last strategy first."""
     grid, taken = read.inputs.rows.grid, set(read.inputs.rows.columns.values())
-    shown: set[int] = set()
-    for content in read.sheets["Summary"].cells.values() if "Summary" in read.sheets else ():
-        if isinstance(content, Formula):
-            shown.update(each.first[1] for each in references(content) if each.sheet == MODEL_SHEET)
-    slots = {column for column in shown if column >= min(taken) and not grid.column(column)}
-    yield from sorted(slots, key=lambda column: (column < max(taken), column))
+    free = [column for column in _slots(read) if not grid.column(column)]
+    yield from sorted(free, key=lambda column: (column < max(taken), column))
     raise UserError(
         f"the sheet {MODEL_SHEET} has no free column that the Summary shows: delete a strategy's column, or clear one"
     )
+
+
+def _slots(read: Opened) -> Iterator[int]:
+    """The columns that the Summary shows: each of its lines has the number of one, from the first strategy's on."""
+    summary = read.sheets.get("Summary")
+    heads = [place for place, content in summary.cells.items() if content == "Slot"] if summary else []
+    for top, left in heads[:1]:
+        for row, number in summary.column(left) if summary else ():
+            name = summary.cells.get((row, left + 1)) if summary else None
+            if row > top and isinstance(number, int | float) and isinstance(name, Formula):
+                yield references(name)[0].first[1] + int(number) - 1
 
 
 def _write(read: Opened, model: str, column: int, name: str, inputs: Mapping[str, Any]) -> str:
