@@ -29,7 +29,7 @@ TEXT = "text"
 
 Columns = Callable[[], Mapping[str, Sequence[Any]]]
 
-_ERROR = re.compile(r"#[A-Z0-9/]+[!?]?|Err:\d+")
+_ERROR = re.compile(r"#[A-Z0-9/]+[!?]?")
 
 
 class Omitted(enum.Enum):

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from pyxl.cell_functions import OMITTED, CellFunction
+from pyxl.libreoffice.errors import error_text
 
 FUNCTIONS, MENU, INTERFACE = "Functions", "Menu", "XFunctions"
 
@@ -74,6 +75,9 @@ def _cells(cells: Any, is_range: bool) -> Any:
     if not is_range:
         return OMITTED if cells is None else cells
     return [
-        [cells.getCellByPosition(column, row).String if cell is None else cell for column, cell in enumerate(line)]
-        for row, line in enumerate(cells.getDataArray())  # None is an error, which the cell shows in words
+        [
+            error_text(cells.getCellByPosition(column, row).getError()) if cell is None else cell
+            for column, cell in enumerate(line)
+        ]
+        for row, line in enumerate(cells.getDataArray())
     ]

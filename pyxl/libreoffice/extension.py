@@ -12,6 +12,7 @@ import io
 import os
 import re
 import subprocess
+import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +22,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from pyxl.cell_functions import Argument, CellFunction
 from pyxl.errors import MissingProgram, UserError
-from pyxl.evaluators.libreoffice import program
 from pyxl.libreoffice.component import FUNCTIONS, INTERFACE, MENU
+from pyxl.libreoffice.running import program
 
 LEAST_PYTHON = (3, 11)
 BUNDLED_SUFFIXES = (".py", ".txt", ".typed")
@@ -147,8 +148,8 @@ def _manifest() -> str:
 
 
 def _argument(number: int) -> str:
-    """The inner name of an argument: the configuration sorts them by it."""
-    return f"a{number:02}"
+    """The inner name of an argument: its own might be a word of the interface language, such as "in"."""
+    return f"a{number}"
 
 
 def _type(argument: Argument) -> str:
@@ -295,31 +296,18 @@ def install(path: Path, *profile: str) -> None:
 def _require_libreoffice() -> str:
     """The path of unopkg. Raises `UserError` where LibreOffice, its Python or a new enough one is missing."""
     folder = Path(program()).resolve().parent
-    for name in ("unopkg.com", "unopkg"):
-        if (folder / name).is_file():
-            unopkg = folder / name
-            break
-    else:
+    unopkg = next((path for name in ("unopkg.com", "unopkg") if (path := folder / name).is_file()), None)
+    if unopkg is None:
         raise MissingProgram(f"{folder} has no unopkg, which installs extensions: install LibreOffice again")
-    found = _python_version(folder)
-    if found is None:
+    bridges = [*folder.glob("*pyuno.*"), *(folder.parent / "Frameworks").glob("*pyuno.*")]
+    if not bridges and sys.platform == "linux":  # elsewhere LibreOffice always brings a Python
         raise MissingProgram("this LibreOffice has no Python: apt install python3-uno, or see libreoffice.org")
-    if found < LEAST_PYTHON:
-        least, has = (".".join(map(str, version)) for version in (LEAST_PYTHON, found))
-        raise UserError(
-            f"the extension needs Python {least} in LibreOffice, and this one has {has}: update LibreOffice"
-        )
+    for bridge in bridges:
+        linked = re.search(rb"python3\.?(\d{1,2})|Versions/3\.(\d{1,2})", bridge.read_bytes())
+        if linked and (found := (3, int(linked[1] or linked[2]))) < LEAST_PYTHON:
+            least, has = (".".join(map(str, version)) for version in (LEAST_PYTHON, found))
+            raise UserError(f"the extension needs LibreOffice with Python {least}, this one has {has}: update it")
     return str(unopkg)
-
-
-def _python_version(folder: Path) -> tuple[int, int] | None:
-    """The version of the Python that LibreOffice's bridge is linked with, None without a bridge."""
-    for place in (folder, folder.parent / "Frameworks"):
-        for bridge in sorted(place.glob("*pyuno.*")):
-            content = bridge.read_bytes() if bridge.is_file() else b""
-            if found := re.search(rb"(?:libpython|python|Versions/)3\.?(\d{1,2})", content):
-                return 3, int(found[1])
-    return None
 
 
 def _require_user() -> None:

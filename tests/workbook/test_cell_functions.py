@@ -147,6 +147,13 @@ def test_the_function_wizard_of_excel_shows_help(imported: tuple[str, dict[str, 
         assert options["Category"] == "SOL"
 
 
+def test_excel_passes_cells_as_they_are(imported: tuple[str, dict[str, Any]]) -> None:
+    """Errors as texts, so that a function can name them; no converter, which an annotation would be to xlwings."""
+    registered = sys.modules["xlwings.udfs"].udf_modules[MODULE]["module"].SOL_HBM_PEAK.__xlfunc__
+    assert registered["ret"]["options"] == {}
+    assert registered["argmap"]["hardware"]["options"] == {"err_to_str": True}
+
+
 def test_they_are_plain_functions_without_excel() -> None:
     module = importlib.import_module(MODULE)
     assert module.SOL_HBM_PEAK("H800 SXM5 80GB") == module.SOL_HBM_PEAK(hardware="H800 SXM5 80GB") == 3.35e12
