@@ -10,8 +10,8 @@ from pyxl.cells import Formula
 from pyxl.errors import UserError
 from pyxl.open_book import Formulas
 from pyxl.quantity import Kind
+from pyxl.readings.formula import formula
 from pyxl.readings.number import OK
-from pyxl.readings.words import words
 from workbook import __version__
 from workbook.addin import engine_sheet
 from workbook.addin.opened import MODEL_SHEET, Opened, opened
@@ -158,7 +158,7 @@ def _line(read: Opened, difference: Difference, equal: bool, unequal: set[tuple[
         if difference.expected == "a number":
             return Line(difference, NOT_UNDERSTOOD)
         if difference.why == TYPED_OVER:
-            should = f"it should be {_words(name)}" if in_model else "it should be a formula"
+            should = f"it should be {_definition(name)}" if in_model else "it should be a formula"
             return Line(replace(difference, why=f"a value was typed over the formula: {should}"), OVERWRITTEN)
     if in_model and not equal and _lost_ingredients(read, name, strategy):
         return Line(replace(difference, why="a row that it needs is missing"), FOLLOWS)
@@ -180,16 +180,17 @@ def _lost_ingredients(read: Opened, name: str, strategy: str) -> bool:
     return analysis[name].expression is not None and read.located.formula(name, column) is None
 
 
-def _words(name: str) -> str:
+def _definition(name: str) -> str:
+    """A quantity's formula in Excel's syntax, with names in place of references."""
     expression = analysis[name].expression
-    return words(expression) if expression is not None else "an input"
+    return formula(expression, str) if expression is not None else "an input"
 
 
 def _changed(read: Opened, name: str, strategy: str, equal: bool) -> str:
     content = read.inputs.rows.content(name, strategy)
     assert isinstance(content, Formula)
     same = ", which happens to give the same" if equal else ""
-    return f"the formula is {read.located.in_names(content, strategy)}{same}: it should be {_words(name)}"
+    return f"the formula is {read.located.in_names(content, strategy)}{same}: it should be {_definition(name)}"
 
 
 def _note_in_checks(read: Opened, verdict: str) -> None:
