@@ -10,6 +10,7 @@ from typing import Any
 
 from pyxl.cells import Formula, Place, Value, coordinates, letter
 from pyxl.errors import UserError
+from pyxl.layout.table import source_head
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class ModelRows:
     """Where a model's quantities and strategies stand on its sheet."""
 
     grid: Grid
+    head: int
     rows: Mapping[str, int]
     columns: Mapping[str, int]
 
@@ -92,22 +94,52 @@ def model_rows(
             columns[name] = column
     if not columns:
         raise UserError(f"the sheet '{title}' has no strategies")
-    return ModelRows(grid, rows, columns)
+    return ModelRows(grid, head_row, rows, columns)
+
+
+@dataclass(frozen=True)
+class KeyedTable:
+    """A table of a catalogue sheet: its title, the columns of its keys, and the rows of its names."""
+
+    title: str
+    grid: Grid
+    key_row: int
+    columns: Mapping[str, int]
+    rows: Mapping[int, str]
+
+    @cached_property
+    def heads(self) -> dict[Any, int]:
+        """The columns by what stands above the units and keys: labels, and the heads of sources."""
+        return {content: column for column, content in self.grid.row(self.key_row - 2)}
+
+    def source(self, row: int, label: str = "") -> str:
+        """The source of a row's number in the column with this label; without one, that of the row."""
+        column = self.heads.get(source_head(label))
+        return str(self.grid.cells.get((row, column)) or "") if column else ""
+
+
+def keyed_tables(grid: Grid) -> Iterator[KeyedTable]:
+    """The tables of a catalogue sheet: each has a row of keys that begins with "name", two rows below its title."""
+    key_rows = [row for row, content in grid.column(1) if content == "name"]
+    for key_row, following in zip(key_rows, [*key_rows[1:], None], strict=True):
+        end = following - 2 if following else None
+        yield KeyedTable(
+            str(grid.cells.get((key_row - 2, 1))),
+            grid,
+            key_row,
+            {str(content): column for column, content in grid.row(key_row)},
+            {row: str(name) for row, name in grid.column(1) if row > key_row and (end is None or row < end)},
+        )
 
 
 def tables(grid: Grid, recalculated: Mapping[Place, Value]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The tables of a catalogue sheet: title, and rows with a value (or None) per column key."""
-    key_rows = [row for row, content in grid.column(1) if content == "name"]
-    for number, key_row in enumerate(key_rows):
-        title = str(grid.cells.get((key_row - 2, 1)))
-        fields = {column: str(content) for column, content in grid.row(key_row) if column > 1}
-        end = key_rows[number + 1] - 2 if number + 1 < len(key_rows) else None
-        rows = []
-        for row, name in grid.column(1):
-            if row > key_row and (end is None or row < end):
-                values = {key: value_at(grid, row, column, recalculated) for column, key in fields.items()}
-                rows.append({"name": str(name), **values})
-        yield title, rows
+    for table in keyed_tables(grid):
+        rows = [
+            {key: value_at(grid, row, column, recalculated) for key, column in table.columns.items()} | {"name": name}
+            for row, name in table.rows.items()
+        ]
+        yield table.title, rows
 
 
 def value_at(grid: Grid, row: int, column: int, recalculated: Mapping[Place, Value]) -> Any:

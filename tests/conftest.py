@@ -5,14 +5,14 @@ import os
 import pytest
 
 from pyxl.errors import MissingProgram
-from pyxl.evaluators import libreoffice
+from pyxl.libreoffice import running
 
 REQUIRED = "SOLBOOK_REQUIRE_LIBREOFFICE"  # set to 1 in CI: a missing program must not look like success
 
 
 def _missing() -> str | None:
     try:
-        libreoffice.program()
+        running.program()
     except MissingProgram as error:
         return str(error)
     return None

@@ -220,7 +220,32 @@ def study_list() -> None:
 
 @solbook.group()
 def addin() -> None:
-    """The Python engine beside the formulas of an open workbook."""
+    """The Python engine beside the formulas of an open workbook: buttons, and functions in cells."""
+
+
+@addin.command("libreoffice")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default="solbook.oxt",
+    show_default=True,
+    help="The file to write.",
+)
+@click.option("--build-only", is_flag=True, help="Write the extension, do not install it.")
+def addin_libreoffice(output: Path, *, build_only: bool) -> None:
+    """Write the extension for LibreOffice and install it for this user: the menu SOL, and functions in cells."""
+    from pyxl.libreoffice.extension import install
+    from pyxl.writer import write_file
+    from workbook.addin.libreoffice import IDENTIFIER, build
+
+    write_file(output, build())
+    if build_only:
+        click.echo(f"{output}: install it with: unopkg add --force {output}")
+        return
+    install(output)
+    click.echo(f"{output}: installed. Restart LibreOffice: the menu SOL, and functions such as =SOL_HBM_PEAK(...).")
+    click.echo(f"To remove it: unopkg remove {IDENTIFIER}, or Extensions in LibreOffice's menu Tools.")
 
 
 @addin.command("install")

@@ -13,6 +13,8 @@ from pyxl.quantity import Failure, Kind
 from workbook import catalogue
 from workbook.analysis import analysis
 
+CATALOGUES = ("Hardware", "Models", "Choices")  # sheets
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -36,7 +38,7 @@ def read_inputs(found: Mapping[Place, Any], recalculated: Mapping[Place, Value])
     sheets = reader.grids(found)
     expected = catalogue.table_columns()
     columns: dict[str, tuple[Any, ...]] = {}
-    for title in ("Hardware", "Models", "Choices"):
+    for title in CATALOGUES:
         if title not in sheets:
             raise UserError(f"this is no solbook workbook: it has no sheet '{title}'")
         for table, lines in reader.tables(sheets[title], recalculated):

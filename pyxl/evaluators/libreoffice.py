@@ -7,84 +7,25 @@ bridge (UNO) too. Neither touches the user's profile, open windows or file.
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
-import signal
 import subprocess
-import sys
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
 from pyxl.cells import Formula, Place, Value
-from pyxl.errors import MissingProgram, UserError
+from pyxl.errors import UserError
 from pyxl.evaluators import COPY_NAME, NO_EDITS, contents, edited_copy, plain
 from pyxl.files import require_workbook
+from pyxl.libreoffice.errors import error_text
+from pyxl.libreoffice.running import Office, desktop, properties, running
 
-PROGRAMS = (
-    "soffice",
-    "libreoffice",
-    "/usr/lib/libreoffice/program/soffice",
-    "/Applications/LibreOffice.app/Contents/MacOS/soffice",
-    r"C:\Program Files\LibreOffice\program\soffice.exe",
-)
 TIME_LIMIT = 120.0  # seconds; a conversion takes one or two
 WORKBOOK_FILTER, PDF_FILTER = "Calc MS Excel 2007 XML", "calc_pdf_Export"
-ERRORS = {502: "#VALUE!", 503: "#NUM!", 519: "#VALUE!", 524: "#REF!", 525: "#NAME?", 532: "#DIV/0!", 32767: "#N/A"}
-
-# By default LibreOffice shows the values stored in a file and computes nothing.
-PROFILE = """<?xml version="1.0" encoding="UTF-8"?>
-<oor:items xmlns:oor="http://openoffice.org/2001/registry">
-<item oor:path="/org.openoffice.Office.Calc/Formula/Load">
-<prop oor:name="OOXMLRecalcMode" oor:op="fuse"><value>0</value></prop>
-</item>
-</oor:items>
-"""
-
-
-def program() -> str:
-    """The path of LibreOffice. Raises `UserError` if it is not installed."""
-    for candidate in PROGRAMS:
-        if found := shutil.which(candidate):
-            return found
-    raise MissingProgram("LibreOffice is not installed: see libreoffice.org, or apt install libreoffice-calc")
-
-
-@contextmanager
-def _running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A LibreOffice with a profile of its own; it and its profile are gone on every way out."""
-    with TemporaryDirectory(prefix="solbook-", ignore_cleanup_errors=True) as folder:
-        profile = Path(folder)
-        (profile / "user").mkdir()
-        (profile / "user" / "registrymodifications.xcu").write_text(PROFILE, encoding="utf-8")
-        process = subprocess.Popen(
-            [
-                program(),
-                f"-env:UserInstallation={profile.as_uri()}",
-                "--headless",
-                "--norestore",
-                "--nologo",
-                *arguments,
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env=os.environ | {"LC_ALL": "C.UTF-8", "TMPDIR": folder},
-            start_new_session=True,  # the program starts another one: only their group ends both
-        )
-        try:
-            yield process
-        finally:
-            if os.name == "posix":
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
-            process.wait()
 
 
 def evaluate(path: Path, edits: Mapping[Place, Value] = NO_EDITS, time_limit: float = TIME_LIMIT) -> dict[Place, Value]:
@@ -95,9 +36,9 @@ def evaluate(path: Path, edits: Mapping[Place, Value] = NO_EDITS, time_limit: fl
     """
     with edited_copy(path, edits) as copy:
         out = copy.parent / "out"
-        with _running("--convert-to", f"xlsx:{WORKBOOK_FILTER}", "--outdir", str(out), str(copy)) as process:
+        with running("--convert-to", f"xlsx:{WORKBOOK_FILTER}", "--outdir", str(out), str(copy)) as process:
             try:
-                process.wait(time_limit)
+                process.popen.wait(time_limit)
             except subprocess.TimeoutExpired:
                 raise UserError(f"LibreOffice did not finish {path} within {time_limit:g} seconds") from None
         if not (out / COPY_NAME).exists():
@@ -107,34 +48,14 @@ def evaluate(path: Path, edits: Mapping[Place, Value] = NO_EDITS, time_limit: fl
         return {place: "" for place, content in contents(copy).items() if isinstance(content, Formula)} | values
 
 
-def _bridge() -> Any:
-    """LibreOffice's Python module, which is installed beside the system's Python, not in virtual environments."""
-    before = list(sys.path)
-    sys.path += ["/usr/lib/python3/dist-packages", str(Path(program()).resolve().parent)]
-    try:
-        import uno
-    except ImportError as error:
-        raise UserError(
-            "LibreOffice's Python bridge is not installed, or is made for another version of Python:"
-            f" apt install python3-uno ({error})"
-        ) from error
-    finally:
-        sys.path[:] = before
-    return uno
-
-
 class Session:
     """A running LibreOffice, as a context manager."""
 
     def __enter__(self) -> Session:
         """Raises `UserError` if LibreOffice or its Python bridge is not installed, or it does not start."""
-        self._uno = _bridge()
-        pipe = f"solbook{secrets.token_hex(8)}"
         with ExitStack() as stack:
             self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="solbook-", ignore_cleanup_errors=True)))
-            process = stack.enter_context(_running("--nodefault", f"--accept=pipe,name={pipe};urp;"))
-            self._desktop = self._connect(f"uno:pipe,name={pipe};urp;StarOffice.ComponentContext", process)
-            stack.callback(self._end, process)
+            self._desktop = desktop(stack.enter_context(Office()).context)
             self._stack = stack.pop_all()
         return self
 
@@ -143,47 +64,21 @@ class Session:
     ) -> None:
         self._stack.close()
 
-    def _connect(self, address: str, process: subprocess.Popen[bytes]) -> Any:
-        context = self._uno.getComponentContext()
-        resolver = context.ServiceManager.createInstanceWithContext("com.sun.star.bridge.UnoUrlResolver", context)
-        not_yet = self._uno.getClass("com.sun.star.connection.NoConnectException")
-        deadline = time.monotonic() + TIME_LIMIT
-        while process.poll() is None and time.monotonic() < deadline:
-            try:
-                remote = resolver.resolve(address)
-            except not_yet:
-                time.sleep(0.05)
-            else:
-                return remote.ServiceManager.createInstanceWithContext("com.sun.star.frame.Desktop", remote)
-        raise UserError("LibreOffice does not start")
-
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
-        # Asked to end, it removes its sockets; killed, which follows in any case, it does not.
-        with suppress(Exception):
-            self._desktop.terminate()
-            process.wait(10)
-
     def open(self, path: Path) -> Document:
         """Open a copy of the workbook, computed anew. Raises `UserError` for a file that is no workbook."""
         require_workbook(path)
         copy = self._folder / f"{secrets.token_hex(8)}.xlsx"
         shutil.copyfile(path, copy)
-        component = self._desktop.loadComponentFromURL(copy.as_uri(), "_blank", 0, (self._property("Hidden", True),))
+        component = self._desktop.loadComponentFromURL(copy.as_uri(), "_blank", 0, properties(Hidden=True))
         if component is None:
             raise UserError(f"LibreOffice cannot open {path}")
-        return Document(self, component)
-
-    def _property(self, name: str, value: Any) -> Any:
-        made = self._uno.createUnoStruct("com.sun.star.beans.PropertyValue")
-        made.Name, made.Value = name, value
-        return made
+        return Document(component)
 
 
 class Document:
     """An open workbook. Cells are computed whenever they are read; a truth value reads as 1 or 0."""
 
-    def __init__(self, session: Session, component: Any) -> None:
-        self._session = session
+    def __init__(self, component: Any) -> None:
         self._component = component
 
     def _sheet(self, sheet: str) -> Any:
@@ -210,9 +105,7 @@ class Document:
 
     def _values(self, cells: Any) -> list[list[Value]]:
         def read(row: int, column: int, value: Any) -> Value:
-            return (
-                value if value is not None else ERRORS.get(cells.getCellByPosition(column, row).getError(), "#VALUE!")
-            )
+            return value if value is not None else error_text(cells.getCellByPosition(column, row).getError())
 
         return [
             [read(row, column, value) for column, value in enumerate(line)]
@@ -242,7 +135,7 @@ class Document:
         self._store(path, PDF_FILTER)
 
     def _store(self, path: Path, filter_name: str) -> None:
-        self._component.storeToURL(path.resolve().as_uri(), (self._session._property("FilterName", filter_name),))
+        self._component.storeToURL(path.resolve().as_uri(), properties(FilterName=filter_name))
 
     def close(self) -> None:
         """Close the workbook without saving."""

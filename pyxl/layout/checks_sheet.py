@@ -12,11 +12,11 @@ from pyxl.plan import Formula, Reference, Sheet, formula_cell
 
 @dataclass(frozen=True, slots=True)
 class CheckLine:
-    """A check: its name, what must hold, and an expression that is "OK" where it does."""
+    """A check: its name, what must hold, and an expression that is "OK" where it does; None where a program says so."""
 
     name: str
     note: str
-    expression: Expression
+    expression: Expression | None
 
 
 def lay_out(sheet: Sheet, lines: Sequence[CheckLine], scope: Mapping[str, Reference]) -> Formula:
@@ -26,11 +26,11 @@ def lay_out(sheet: Sheet, lines: Sequence[CheckLine], scope: Mapping[str, Refere
     sheet.widths.update({1: 44, 2: 60, 3: 110})
     results: list[object] = []
     for row, line in enumerate(lines, start=top + 1):
-        cell = formula_cell(line.expression, scope)
+        cell = None if line.expression is None else formula_cell(line.expression, scope)
         sheet.put(row, 1, line.name, "label")
-        sheet.put(row, 2, cell, "check")
+        sheet.put(row, 2, cell, "check" if cell else "reported")
         sheet.put(row, 3, line.note, "note")
-        results.append(cell.value)
+        results.append(cell.value if cell else None)
     first, last = (top + 1, 2), (top + len(lines), 2)
     sheet.highlights.extend(check_highlights(f"B{first[0]}:B{last[0]}"))
     sheet.freeze = f"A{top + 1}"

@@ -13,7 +13,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, reduce
 from typing import Any
 
-import pint
+from pyxl.errors import MissingProgram
+
+try:
+    import pint
+except ModuleNotFoundError as error:  # spreadsheets' own Pythons come without packages
+    raise MissingProgram("units need the package pint: pip install pint, or write numbers in base units") from error
 
 from pyxl.operations import Apply, Expression, Literal, Operation, Symbol, complete
 from pyxl.readings.words import words

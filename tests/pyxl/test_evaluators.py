@@ -1,6 +1,7 @@
 """Every evaluator computes a workbook for real, and says in one line what is wrong with a file."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from openpyxl import Workbook
 from pyxl.errors import UserError
 from pyxl.evaluators import EVALUATORS, contents, formualizer, formulas, libreoffice
 from pyxl.files import require_workbook
+from pyxl.libreoffice import running
 
 SHEET, OTHER = "My Inputs", "Results"
 WRONG = b"<v>999</v>"
@@ -205,7 +207,7 @@ for name in ("formulas", "formualizer"):
 
 
 def test_libreoffice_is_explained_when_missing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libreoffice, "PROGRAMS", ("no such program",))
+    monkeypatch.setattr(running, "PROGRAMS", ("no such program",))
     with pytest.raises(UserError, match=r"^LibreOffice is not installed: .*apt install libreoffice-calc$"):
         libreoffice.evaluate(path)
     with pytest.raises(UserError, match=r"^LibreOffice is not installed"), libreoffice.Session():
@@ -268,9 +270,10 @@ class TestLibreOfficeLeavesNothing:
         with pytest.raises(UserError, match="cannot read"), libreoffice.Session() as session:
             session.open(path.with_name("missing.xlsx"))
 
-    def test_after_a_session_that_does_not_answer(self) -> None:
-        with libreoffice.Session() as session:
-            session._desktop = None  # it cannot be asked to end
+    def test_after_a_session_that_does_not_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(running, "END_LIMIT", 0.2)
+        with running.Office() as office:
+            os.killpg(office.process.popen.pid, signal.SIGSTOP)
 
 
 @pytest.mark.libreoffice

@@ -28,6 +28,12 @@ SHOWN = {
     **{ladder.title: ladder.heading for ladder in LADDERS},
 }
 
+ENGINE = CheckLine(
+    "Python agrees, at the last Recompute",
+    "The add-in's button Recompute writes here whether the Python engine computes the same. Empty until then.",
+    None,
+)
+
 
 def sheet(study: Study, placed: ModelSheet, places: Mapping[str, Reference]) -> tuple[Sheet, Formula]:
     """The sheet, and the master check; `places` are constants and columns of the other sheets."""
@@ -151,6 +157,7 @@ def _lines() -> list[CheckLine]:
         )
     lines.extend(map(_own_choice, LADDERS))
     lines.append(_slower_clock())
+    lines.append(ENGINE)
     return lines
 
 

@@ -1,0 +1,1 @@
+"""LibreOffice: running one of our own, and speaking to it."""

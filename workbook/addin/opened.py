@@ -1,0 +1,79 @@
+"""An open workbook of ours as the actions see it: its contents, its inputs, and where everything stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pyxl import reader
+from pyxl.cells import Place, Value
+from pyxl.errors import UserError
+from pyxl.located import Located
+from pyxl.open_book import Formulas, read, sheet_titles
+from workbook.analysis import analysis
+from workbook.file_inputs import CATALOGUES, Inputs, read_inputs
+from workbook.sheets.documentation import SHEETS
+
+if TYPE_CHECKING:
+    import xlwings as xw
+
+MODEL_SHEET = "Analysis"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What the open workbook holds (`held`) and shows (`shown`), by place; `is_manual` if it computes when asked to."""
+
+    book: xw.Book
+    held: Mapping[Place, Any]
+    shown: Mapping[Place, Value]
+    is_manual: bool = False
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """Its inputs. Raises `UserError` where it is not ours or lacks some."""
+        return read_inputs(self.held, self.shown)
+
+    @cached_property
+    def sheets(self) -> Mapping[str, reader.Grid]:
+        """Its sheets by title."""
+        return reader.grids(self.held)
+
+    @cached_property
+    def located(self) -> Located:
+        """Where the analysis stands in it."""
+        return Located(analysis, self.inputs.rows, self.sheets, CATALOGUES)
+
+    def selected_strategy(self) -> str | None:
+        """The strategy in whose column the cursor is."""
+        sheet, _, column = self.cursor()
+        found = (name for name, number in self.inputs.rows.columns.items() if number == column)
+        return next(found, None) if sheet == MODEL_SHEET else None
+
+    def cursor(self) -> tuple[str, int, int]:
+        """Sheet, row and column of the selected cell."""
+        selected = self.book.selection
+        if selected is None or selected.address is None:
+            raise UserError("no cell is selected: click on one")
+        return selected.sheet.name, selected.row, selected.column
+
+
+def opened(book: xw.Book, formulas: Formulas | None = None) -> Opened:
+    """Read an open workbook. Raises `UserError` where it is not ours."""
+    titles = sheet_titles(book)
+    if MODEL_SHEET not in titles:
+        raise UserError(
+            f"{book.name} is no solbook workbook, or its sheet '{MODEL_SHEET}' was renamed or deleted: open one that "
+            "solbook build wrote, or give the sheet its name back"
+        )
+    held, shown = read(book, (title for title in SHEETS if title in titles), formulas)
+    return Opened(book, held, shown, _is_manual(book))
+
+
+def _is_manual(book: xw.Book) -> bool:
+    try:
+        return str(book.app.calculation) == "manual"
+    except NotImplementedError:  # the spreadsheet does not say
+        return False
