@@ -5,6 +5,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from openpyxl import load_workbook
 from pyxl.evaluators import libreoffice
 from pyxl.excel.package import packed, parts
 from pyxl.excel.ribbon import MODULE, RIBBON
+from pyxl.libreoffice.running import properties
 from workbook import addin, cli
 from workbook.addin import ACTIONS, excel
 
@@ -86,7 +88,7 @@ def test_settings_are_ones_that_xlwings_knows(
     found = settings(tmp_path / name)
     for key in found:
         assert f'GetConfig("{key}"' in MACROS
-    assert found["UDF MODULES"] == "workbook.addin.functions"
+    assert find_spec(found["UDF MODULES"])
     assert found["ADD_WORKBOOK_TO_PYTHONPATH"] == "true"
     interpreters = {key for key in found if key.startswith("INTERPRETER")}
     assert interpreters == {"win32": {"INTERPRETER_WIN"}, "darwin": {"INTERPRETER_MAC"}, "linux": set()}[platform]
@@ -245,10 +247,7 @@ def test_the_macro_runs_the_command_of_the_button_that_was_pressed(office: libre
     found = VBA_Parser("a", data=excel.addin("win32")).extract_macros()
     macro = next(code for _, stream, _, code in found if stream == f"VBA/{MODULE}").partition("\n")[2]
     document = office._desktop.loadComponentFromURL(
-        "private:factory/scalc",
-        "_blank",
-        0,
-        (office._property("Hidden", False), office._property("MacroExecutionMode", 4)),
+        "private:factory/scalc", "_blank", 0, properties(MacroExecutionMode=4)
     )
     libraries = document.BasicLibraries
     library = (

@@ -208,7 +208,10 @@ def install(platform: str) -> Iterator[str]:
     kept = settings.exists()
     _run(cli.addin_install, None)
     yield f"xlwings {xlwings.__version__}: add-in installed, tab xlwings"
-    yield f"{settings}: {'kept as it was' if kept else f'written, Python is {sys.executable}'}"
+    if kept:
+        yield f"{settings}: kept as it was; workbooks that solbook build --addin writes here name their own Python"
+    else:
+        yield f"{settings}: written, Python is {sys.executable}"
     with TemporaryDirectory(prefix="solbook-") as folder:
         path = Path(folder) / ADDIN
         path.write_bytes(addin(platform))
