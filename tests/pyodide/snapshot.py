@@ -25,7 +25,7 @@ WRITTEN_ONLY = (
 
 
 class Engine:
-    name = "snapshot"
+    name = "remote"  # as in xlwings Lite: xlwings itself asks for it
     type = "remote"
 
     @staticmethod
@@ -46,12 +46,15 @@ class App(base_classes.App):  # type: ignore[misc]
     def __init__(self, book: Book) -> None:
         self.book = book
 
-    engine = property(lambda self: xlwings.engines["snapshot"].impl)
+    engine = property(lambda self: xlwings.engines["remote"].impl)
     books = property(lambda self: self)
     active = property(lambda self: self.book)
     pid = property(lambda self: -1)
     calculation = property(lambda self: "automatic")
     selection = property(lambda self: self.book.sheets.active.range(self.book.selected))
+
+    def activate(self, steal_focus: bool | None = None) -> None:
+        """Nothing: there is one workbook."""
 
 
 class Book(base_classes.Book):  # type: ignore[misc]
@@ -61,11 +64,23 @@ class Book(base_classes.Book):  # type: ignore[misc]
         self._name = name
         self.contents = dict(contents)
         self.active, self.selected = selected
+        self._app = App(self)
         self.written: list[tuple[str, str, str, Any]] = []  # sheet, address, what, and the value
 
     name = fullname = property(lambda self: self._name)
-    app = property(App)
+    app = property(lambda self: self._app)
     sheets = property(lambda self: Sheets(self))  # noqa: PLW0108  it is defined below
+
+    def activate(self) -> None:
+        """Nothing: it is the active one."""
+
+    def type_over(self, title: str, address: str, value: Any) -> None:
+        """A cell as if a user had typed a value into it."""
+        (row, column), _ = utils.a1_to_tuples(address)
+        kinds = {kind: [list(line) for line in lines] for kind, lines in self.contents[title].items()}
+        for lines in kinds.values():
+            lines[row - 1][column - 1] = value
+        self.contents[title] = kinds
 
 
 class Sheets(base_classes.Sheets):  # type: ignore[misc]
@@ -134,8 +149,10 @@ class Format:
 
 
 class Range(base_classes.Range):  # type: ignore[misc]
-    def __init__(self, sheet: Sheet, first: tuple[int, int], last: tuple[int, int] | None = None) -> None:
-        self.sheet, self.first, self.last = sheet, first, last or first
+    def __init__(self, sheet: Sheet, first: tuple[int, ...], last: tuple[int, int] | None = None) -> None:
+        row, column, *size = first  # xlwings gives a block of cells by its size as well
+        self.sheet, self.first = sheet, (row, column)
+        self.last = last or ((row + size[0] - 1, column + size[1] - 1) if size else self.first)
 
     row = property(lambda self: self.first[0])
     column = property(lambda self: self.first[1])

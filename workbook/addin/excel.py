@@ -129,7 +129,7 @@ def _of_xlwings(name: str, make: Callable[[bytes], bytes]) -> bytes:
     xlwings = _xlwings()
     try:
         return make((Path(xlwings.__file__).parent / name).read_bytes())
-    except ValueError as error:
+    except (KeyError, OSError, ValueError) as error:
         raise UserError(
             f"xlwings {xlwings.__version__} has another {name} than solbook knows ({error}): "
             "pip install --force-reinstall 'solbook[addin]'"

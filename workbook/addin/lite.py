@@ -23,6 +23,7 @@ from workbook.catalogue import templates_directory
 
 OURS = ("pyxl", "workbook")
 TEMPLATES = ("choices.toml", "hardware/*", "models/*", "studies/*")
+PACKAGES = "pint\ntomli-w\n"  # for units in files, and to write studies
 EPOCH = (1980, 1, 1, 0, 0, 0)  # equal inputs give an equal main.py
 
 MAIN = '''\
@@ -32,18 +33,35 @@ The buttons come first; below them stands the engine, packed, and what unpacks i
 """
 
 import base64
+import contextlib
 import io
+import os
+import pathlib
 import sys
 import tempfile
 import zipfile
 
 import xlwings as xw
 
+FILES = "/data"  # what xlwings Lite shows under Files > Import/Export
+
 
 async def run(key: str, book: xw.Book) -> None:
     """Run an action. Excel in the browser gives formulas only to who waits for them."""
     formulas = {{sheet.name: await sheet.used_range.options(ndim=2).get_formula() for sheet in book.sheets}}
-    addin.run(key, book, formulas)
+    book.app.impl.ask_for_file = newest_file
+    os.makedirs(FILES, exist_ok=True)
+    with contextlib.chdir(FILES):
+        print(addin.run(key, book, formulas))
+
+
+def newest_file(title: str, suffix: str, folder: object) -> str:
+    """There is no dialog in the browser: the newest of the files that were imported."""
+    files = pathlib.Path().glob(f"*.{{suffix}}")
+    newest = max(files, key=lambda file: file.stat().st_mtime, default=None)
+    if newest is None:
+        raise UserError(f"{{title}} is needed: import a .{{suffix}} under Files > Import/Export, then run this again")
+    return str(newest)
 {scripts}
 
 ENGINE = """
@@ -54,6 +72,7 @@ folder = tempfile.mkdtemp()
 zipfile.ZipFile(io.BytesIO(base64.b64decode(ENGINE))).extractall(folder)
 sys.path.insert(0, folder)
 
+from pyxl.errors import UserError  # noqa: E402
 from workbook import addin  # noqa: E402
 from workbook.addin.functions import *  # noqa: E402, F403  the cell functions: SOL_TABLE, SOL, SOL_COMPUTE_TIME ...
 '''
@@ -78,7 +97,7 @@ def files() -> dict[str, str]:
         scripts="".join(SCRIPT.format(**vars(action)) for action in ACTIONS),
         engine="\n".join(textwrap.wrap(base64.b64encode(engine()).decode(), 120)),
     )
-    return {"main.py": main, "requirements.txt": f"xlwings=={xlwings}\npint\n"}
+    return {"main.py": main, "requirements.txt": f"xlwings=={xlwings}\n{PACKAGES}"}
 
 
 def engine() -> bytes:
@@ -95,7 +114,7 @@ def contents() -> Iterator[tuple[str, bytes]]:
     root = Path(__file__).parents[2]
     others = [module.name for module in pkgutil.iter_modules([str(root)]) if module.name not in OURS]
     finder = ModuleFinder([str(root)], excludes=others)
-    for entry in ("workbook.addin", "workbook.addin.functions", "workbook.study", "workbook.comparison"):
+    for entry in ("workbook.addin", "workbook.addin.functions"):
         finder.import_hook(entry)
     for name, module in sorted(finder.modules.items()):
         if name.partition(".")[0] in OURS:
