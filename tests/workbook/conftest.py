@@ -101,3 +101,12 @@ def opened(office: libreoffice.Session, shipped: Path) -> Iterator[libreoffice.D
     document = office.open(shipped)
     yield document
     document.close()
+
+
+@pytest.fixture(scope="session")
+def spreadsheet() -> Iterator[Any]:
+    """LibreOffice as xlwings sees it: an `xw.App`."""
+    from pyxl.libreoffice import engine
+
+    with engine.started() as app:
+        yield app

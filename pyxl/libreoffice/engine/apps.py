@@ -144,8 +144,8 @@ class App(base_classes.App):
             raise NotImplementedError("xlwings' App.visible cannot hide the LibreOffice that runs this code")
 
     def activate(self, steal_focus: bool = False) -> None:
-        if steal_focus and (frame := self.desktop.getCurrentFrame()) is not None:
-            frame.ContainerWindow.toFront()
+        if steal_focus and (book := self.books.current) is not None:
+            book.frame.ContainerWindow.toFront()
 
     @property
     def selection(self) -> Range | None:
@@ -193,8 +193,8 @@ class App(base_classes.App):
         if self._status:
             self._status[0].end()
             self._status = None
-        if value and value is not True and (frame := self.desktop.getCurrentFrame()) is not None:
-            indicator = frame.createStatusIndicator()
+        if value and value is not True and (book := self.books.current) is not None:
+            indicator = book.frame.createStatusIndicator()
             indicator.start(str(value), 0)
             self._status = (indicator, str(value))
 
@@ -204,7 +204,7 @@ class App(base_classes.App):
             raise ValueError(f"buttons are one of {', '.join(_BUTTONS)}, not {buttons!r}")
         _log.log(logging.ERROR if mode == "critical" else logging.INFO, "%s: %s", title or "LibreOffice", prompt)
         frame = self.desktop.getCurrentFrame()
-        if frame is None or self.started_here:
+        if frame is None:
             return _UNASKED[buttons]
         toolkit = self.context.ServiceManager.createInstanceWithContext("com.sun.star.awt.Toolkit", self.context)
         kind = "ERRORBOX" if mode == "critical" else "INFOBOX" if buttons == "ok" else "QUERYBOX"

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from xlwings import base_classes
 
-from pyxl.cells import letter
 from pyxl.errors import UserError
 from pyxl.libreoffice.engine import addresses, formats, values
 from pyxl.libreoffice.engine.formats import Font, common, mixed
 from pyxl.libreoffice.engine.names import Name, quoted
 from pyxl.libreoffice.engine.notes import Note
 from pyxl.libreoffice.engine.unsupported import explained
-from pyxl.libreoffice.engine.values import Block, Typed
+from pyxl.libreoffice.engine.values import Block
 from pyxl.libreoffice.running import bridge, struct
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ class Range(base_classes.Range):
     def _kinds(self) -> Iterator[tuple[Block, int]]:
         """The parts whose number format makes a number something else, and what."""
         known = self.sheet.book.formats
-        if not mixed(self.api, "NumberFormat"):
+        if len(self) == 1 or not mixed(self.api, "NumberFormat"):
             if kind := known.kind(self.api.NumberFormat):
                 yield (0, 0, self.shape[0] - 1, self.shape[1] - 1), kind
             return
@@ -151,37 +150,28 @@ class Range(base_classes.Range):
         if self.api is None:
             return
         self.require_writable()
-        if isinstance(data, (list, tuple)):
-            lines = data if data and isinstance(data[0], (list, tuple)) else [data]
-            rows = [[self._typed(value) for value in line] for line in lines]
+        filling = not isinstance(data, (list, tuple))
+        if filling:
+            rows: Sequence[Sequence[Any]] = [[data] * self.shape[1]] * self.shape[0]
+        else:
+            rows = data if data and isinstance(data[0], (list, tuple)) else [data]
             if (len(rows), len(rows[0])) != self.shape:
                 raise ValueError(f"{len(rows)} x {len(rows[0])} values do not fit into {self.address}")
-            self._write(rows, None)
-        else:
-            one = self._typed(data)
-            rows = [[one] * self.shape[1]] * self.shape[0]
-            self._write(rows, one.formula)
-
-    def _typed(self, value: Any) -> Typed:
-        return values.typed(value, self.sheet.book.null_date)
-
-    def _write(self, rows: Sequence[Sequence[Typed]], filling: str | None) -> None:
-        places = {(row, column): cell for row, line in enumerate(rows) for column, cell in enumerate(line)}
-        formulas = {place: cell.formula for place, cell in places.items() if cell.formula is not None}
-        if len(formulas) < len(places):
-            self.api.setDataArray(tuple(tuple(cell.plain for cell in line) for line in rows))
-        if formulas:
-            self._write_formulas(formulas, filling)
-        for kind in {cell.kind for cell in places.values()} - {0}:
-            for block in values.blocks(place for place, cell in places.items() if cell.kind == kind):
+        content = values.content(rows, self.sheet.book.null_date)
+        if len(content.formulas) < len(self):
+            self.api.setDataArray(content.plain)
+        if content.formulas:
+            self._write_formulas(content.formulas, filling)
+        for kind in set(content.kinds.values()):
+            for block in values.blocks(place for place, its in content.kinds.items() if its == kind):
                 self._format_as(self._part(block), kind)
 
-    def _write_formulas(self, formulas: Mapping[tuple[int, int], str], filling: str | None) -> None:
+    def _write_formulas(self, formulas: Mapping[tuple[int, int], str], filling: bool) -> None:
         syntax = self.sheet.book.syntax
-        if filling is not None:
-            top, left, sheet = self.row - 1, self.column - 1, self.sheet.index - 1
-            lines = syntax.filled(filling, top, left, sheet, *self.shape)
-            native = {place: lines[place[0]][place[1]] for place in formulas}
+        if filling and len(formulas) > 1:  # as Excel does: the same formula, moved on from the first cell
+            place = (self.row - 1, self.column - 1, self.sheet.index - 1)
+            lines = syntax.filled(formulas[0, 0], *place, *self.shape)
+            native = {(row, column): lines[row][column] for row, column in formulas}
         else:
             native = dict(zip(formulas, syntax.native(list(formulas.values())), strict=True))
         for top, left, bottom, right in values.blocks(native):
@@ -210,7 +200,7 @@ class Range(base_classes.Range):
         excel = dict(zip(found, self.sheet.book.syntax.excel(list(found.values())), strict=True))
         rows = tuple(
             tuple(
-                excel[row, column] if (row, column) in excel else values.constant(value)
+                excel[row, column] if (row, column) in excel else values.constant(value, texts[row][column])
                 for column, value in enumerate(line)
             )
             for row, line in enumerate(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from xlwings import base_classes
@@ -116,7 +117,7 @@ class Sheet(base_classes.Sheet):
         positions = [note.Position for note in self.api.Annotations]
         return [Note(Range(self, each.Row + 1, each.Column + 1, 1, 1)) for each in positions]
 
-    @property
+    @cached_property
     def size(self) -> tuple[int, int]:
         """How many rows and columns it has."""
         address = self.api.RangeAddress

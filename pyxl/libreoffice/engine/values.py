@@ -26,12 +26,12 @@ class CellError(str):
     __slots__ = ()
 
 
-class Typed(NamedTuple):
-    """What is written into a cell: a number or text, a formula in Excel's syntax, the kind of a number."""
+class Content(NamedTuple):
+    """What is written into a range: numbers and texts, and by place the formulas and the kinds of some numbers."""
 
-    plain: float | str
-    formula: str | None = None
-    kind: int = 0
+    plain: tuple[tuple[float | str, ...], ...]
+    formulas: dict[tuple[int, int], str]
+    kinds: dict[tuple[int, int], int]
 
 
 def read(cells: Any, kinds: Iterable[tuple[Block, int]], null_date: datetime.datetime, errors: bool) -> list[list[Any]]:
@@ -71,28 +71,49 @@ def _as_kind(value: float, kind: int, null_date: datetime.datetime) -> Any:
     return value
 
 
-def typed(value: Any, null_date: datetime.datetime) -> Typed:
-    """What to write for a value. A text that begins with "=" is a formula, unless "'" stands before it."""
-    if value is None:
-        return Typed("")
-    if isinstance(value, bool):
-        return Typed(float(value), kind=LOGICAL)
-    if isinstance(value, Real):
-        return Typed(float(value))
-    if isinstance(value, datetime.date):
-        moment = value if isinstance(value, datetime.datetime) else datetime.datetime.combine(value, datetime.time())
-        days = (moment.replace(tzinfo=None) - null_date) / datetime.timedelta(days=1)
-        return Typed(days, kind=DATE if days.is_integer() else DATE | TIME)
-    if not isinstance(value, str):
+def content(rows: Sequence[Sequence[Any]], null_date: datetime.datetime) -> Content:
+    """What to write for values. A text that begins with "=" is a formula, unless "'" stands before it.
+
+    Raises `TypeError` for what no cell can hold.
+    """
+    formulas: dict[tuple[int, int], str] = {}
+    kinds: dict[tuple[int, int], int] = {}
+
+    def plain(value: Any, row: int, column: int) -> float | str:
+        if value is None:
+            return ""
+        if isinstance(value, str):
+            if value.startswith("=") and len(value) > 1:
+                formulas[row, column] = value
+                return ""
+            return value.removeprefix("'")
+        if isinstance(value, bool):
+            kinds[row, column] = LOGICAL
+            return float(value)
+        if isinstance(value, datetime.date):
+            clock = value.time() if isinstance(value, datetime.datetime) else datetime.time()
+            days: float = (datetime.datetime.combine(value, clock) - null_date) / datetime.timedelta(days=1)
+            kinds[row, column] = DATE if days.is_integer() else DATE | TIME
+            return days
+        if isinstance(value, Real):
+            return float(value)
         raise TypeError(f"a cell cannot hold {value!r}")
-    if value.startswith("=") and len(value) > 1:
-        return Typed("", formula=value)
-    return Typed(value.removeprefix("'"))
+
+    lines = tuple(
+        tuple(
+            value if type(value) is float else plain(value, row, column)  # a large range is mostly of these
+            for column, value in enumerate(line)
+        )
+        for row, line in enumerate(rows)
+    )
+    return Content(lines, formulas, kinds)
 
 
-def constant(value: float | str) -> str:
-    """What a cell that holds no formula shows as its formula."""
+def constant(value: float | str, native: str) -> str:
+    """What a cell that holds no formula shows as its formula; `native` is what LibreOffice shows."""
     if isinstance(value, float):
+        if native in ("TRUE", "FALSE"):
+            return native
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value).replace("e", "E")
     return f"'{value}" if value.startswith("=") else value
 
