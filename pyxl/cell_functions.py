@@ -101,7 +101,8 @@ def _of_quantity(model: Model, quantity: Quantity, columns: Columns, prefix: str
             if cell is OMITTED:
                 raise UserError(f"{key} is left out: it is value {number} of {len(ingredients)}")
             if key in series:
-                values[key] = tuple(_read(key, entry, None, prefix) for entry in _entries(cell))
+                read = tuple(_read(key, entry, None, prefix) for entry in _entries(cell))
+                values[key] = next((entry for entry in read if isinstance(entry, Failure)), read)
             else:
                 values[key] = _understood(_read(key, _single(key, cell), units[key], prefix))
         return attempt(name, expression, lambda key: columns()[key] if key in model.columns else values[key])
@@ -203,7 +204,7 @@ def _read(name: str, cell: Any, unit: str | None, prefix: str) -> Any:
     if isinstance(cell, str):
         if _ERROR.fullmatch(cell):
             return Failure(cell, f"{name} is {cell}")
-        if cell.startswith(prefix) and ": " in cell:  # another of these functions says why it has no value
+        if re.match(rf"{prefix.rstrip('_')}(_[A-Z0-9_]+)?[: ]", cell):  # another function says why it has no value
             return _Explained("#VALUE!", cell)
         if unit in (TEXT, None):
             return cell

@@ -116,6 +116,10 @@ def test_cells_give_what_the_definition_gives(
         ("SOL_TIME", (1.0, 1.0, 1.0), "SOL_TIME: takes 2 values, not 3"),
         ("SOL_TIME", ([1.0, 2.0], 1.0), "SOL_TIME: work is a range: give one cell"),
         ("SOL_TIME", (1.0, "SOL_PEAK: device is 4: write a text"), "SOL_PEAK: device is 4: write a text"),
+        ("SOL_TIME", (1.0, "SOL: work is #REF!"), "SOL: work is #REF!"),
+        ("SOL_CHECK_RANK", ("SOL_TIME divides by zero",), "not the first"),
+        ("SOL_TIME", ("SOL_SLOWNESS divides by zero", 1.0), "SOL_SLOWNESS divides by zero"),
+        ("SOL_RANKED", (["OK", "#N/A"], 1.0), "SOL_RANKED: checks is #N/A"),
     ],
 )
 def test_what_cannot_be_computed_says_why(

@@ -61,6 +61,21 @@ class Office:
     def sheet(self) -> Any:
         return self.document.Sheets.getByIndex(0)
 
+    def opened(self, path: Path) -> Any:
+        """A copy of the workbook, which the user may change, in a window of its own."""
+        copy = self.folder / path.name
+        shutil.copyfile(path, copy)
+        copy.chmod(0o644)
+        if os.geteuid() == 0:
+            shutil.chown(copy, USER)
+        return _opened(self.service("com.sun.star.frame.Desktop"), copy.as_uri())
+
+    def click(self, document: Any, command: str) -> None:
+        """What a menu entry does."""
+        frame = document.CurrentController.Frame
+        frame.activate()
+        self.service("com.sun.star.frame.DispatchHelper").executeDispatch(frame, command, "", 0, ())
+
     def shown(self, formula: str) -> str:
         """What a cell with the formula shows."""
         cell = self.sheet.getCellRangeByName("Z1")
@@ -129,8 +144,8 @@ def _opened(desktop: Any, url: str) -> Any:
 
 
 @contextmanager
-def _installed() -> Iterator[Path]:
-    """The home of a user who has the extension; its menu writes into a file what was clicked."""
+def _installed(*, probed: bool) -> Iterator[Path]:
+    """The home of a user who has the extension; probed, its menu only writes into a file what was clicked."""
     try:
         bridge()
     except UserError as error:
@@ -139,12 +154,11 @@ def _installed() -> Iterator[Path]:
         pytest.skip(str(error))
     home = Path(mkdtemp(prefix="solbook-"))
     built = addin.extension()
-    probe = {"probe.py": PROBE.format(folder=str(home)).encode()}
-    probe |= {"pyxl/libreoffice/engine.py": b"def inside(context): pass\n"}  # TEMPORARY
+    if probed:
+        probe = {"probe.py": PROBE.format(folder=str(home)).encode()}
+        built = replace(built, click=("probe", "click"), files={**built.files, **probe})
     path = home / "solbook.oxt"
-    path.write_bytes(
-        extension.extension_bytes(replace(built, click=("probe", "click"), files={**built.files, **probe}))
-    )
+    path.write_bytes(extension.extension_bytes(built))
     run = subprocess.run
     try:
         with pytest.MonkeyPatch.context() as patch:
@@ -160,7 +174,7 @@ def _installed() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def office() -> Iterator[Office]:
-    with _installed() as folder, _started(folder) as started:
+    with _installed(probed=True) as folder, _started(folder) as started:
         yield started
 
 
@@ -178,7 +192,7 @@ def test_cells_compute_quantities(office: Office) -> None:
         ("=SOL_HBM_PEAK(Y99)", "SOL_HBM_PEAK: hardware is empty: write a text"),
         ("=SOL_HBM_PEAK()", "SOL_HBM_PEAK: hardware is left out: it is value 1 of 1"),
         ("=SOL_HBM_PEAK(A1:A2)", "SOL_HBM_PEAK: hardware is a range: give one cell"),
-        ('=SOL_BREAK_EVEN_TOKENS("x")', "#NAME?"),
+        ('=SOL_DEVICES_PER_NODE_OF_OURS("x")', "#NAME?"),
         ('=SOL("step_time_lower_bound";Y1:Y2;Y1:Y3)', "SOL: keys has 2 rows and values 3: take the same rows of both"),
         ('=SOL("step";Y1:Y2;Y1:Y2)', "SOL: there is no quantity 'step': did you mean "),
     ],
@@ -196,12 +210,7 @@ def test_the_table_of_a_strategy_equals_the_engine(
     office: Office, shipped: Path, study: Study, rows: reader.ModelRows
 ) -> None:
     """Over the columns of the shipped workbook itself, in a second window."""
-    copy = office.folder / "shipped.xlsx"
-    shutil.copyfile(shipped, copy)
-    copy.chmod(0o644)
-    if os.geteuid() == 0:
-        shutil.chown(copy, USER)
-    document = _opened(office.service("com.sun.star.frame.Desktop"), copy.as_uri())
+    document = office.opened(shipped)
     try:
         name, column = next(reversed(rows.columns.items()))
         last = max(rows.rows.values())
@@ -270,11 +279,10 @@ def test_the_menu_offers_the_actions_and_calls_them(office: Office) -> None:
     assert menu.Title == "SOL"
     assert [entry.Title for entry in entries] == [action.label for action in ACTIONS]
     commands = office.service("com.sun.star.frame.UICommandDescription").getByName(OPENS)
-    frame = office.document.CurrentController.Frame
     for entry, action in zip(entries, ACTIONS, strict=True):
         described = {each.Name: each.Value for each in commands.getByName(entry.URL)}
         assert described["TooltipLabel"] == action.tip
-        office.service("com.sun.star.frame.DispatchHelper").executeDispatch(frame, entry.URL, "", 0, ())
+        office.click(office.document, entry.URL)
     assert (office.folder / "clicked").read_text().split() == [action.key for action in ACTIONS]
 
 
@@ -289,8 +297,13 @@ def test_a_saved_document_computes_when_it_is_opened_again(office: Office) -> No
         again.close(True)
 
 
-def test_removed_it_is_gone() -> None:
-    with _installed() as folder:
+def test_it_recomputes_the_shipped_workbook_until_it_is_removed(shipped: Path) -> None:
+    with _installed(probed=False) as folder:
+        with _started(folder) as office:
+            document = office.opened(shipped)
+            office.click(document, f"service:{MENU}?recompute")
+            assert "Engine" in document.Sheets.ElementNames
+            document.close(True)
         unopkg = str(Path(program()).resolve().parent / "unopkg")
         subprocess.run(_as_user(folder, unopkg, "remove", addin.IDENTIFIER, _profile(folder)), check=True, timeout=60)
         with _started(folder) as office:
