@@ -209,8 +209,8 @@ class TestAddStrategy:
         shipped_study = study.load("llama-3-70b-h100")
         name = next(iter(shipped_study.strategies))
         said = addin.add_strategy(book, "llama-3-70b-h100", name)
-        assert f"'{name}' of llama-3-70b-h100 is in column" in said
-        values = opened(book).inputs.values()[name]
+        assert f"'{name} (2)' of llama-3-70b-h100 is in column" in said  # the workbook has one of that name
+        values = opened(book).inputs.values()[f"{name} (2)"]
         assert values["step_time_lower_bound"] == shipped_study.values[name]["step_time_lower_bound"]
         assert addin.recompute(book).verdict == "OK"
 

@@ -65,7 +65,7 @@ def explain(book: xw.Book, cell: tuple[str, str] | None = None, formulas: Formul
 def explanation(read: Opened, cell: tuple[str, str]) -> Explanation:
     """What a cell means. Raises `UserError` where it holds no quantity."""
     sheet, address = cell
-    for difference, _ in compare(read.held, read.shown):
+    for difference, _ in compare(read.inputs, read.shown):
         if (difference.sheet, difference.cell) == cell:
             name, strategy = difference.quantity, difference.strategy
             if sheet in ROW_SHEETS and name in ROW_SHEETS[sheet].quantities:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import xlwings as xw
 
 MODEL_SHEET = "Analysis"
+DOCUMENTING = ("Formulas", "Sources", "Validation")  # long, and nothing there is asked for
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,10 @@ class Opened:
         """Its inputs. Raises `UserError` where it is not ours or lacks some."""
         return read_inputs(self.held, self.shown)
 
-    @cached_property
+    @property
     def sheets(self) -> Mapping[str, reader.Grid]:
         """Its sheets by title."""
-        return reader.grids(self.held)
+        return self.inputs.sheets
 
     @cached_property
     def located(self) -> Located:
@@ -68,7 +69,7 @@ def opened(book: xw.Book, formulas: Formulas | None = None) -> Opened:
             f"{book.name} is no solbook workbook, or its sheet '{MODEL_SHEET}' was renamed or deleted: open one that "
             "solbook build wrote, or give the sheet its name back"
         )
-    held, shown = read(book, (title for title in SHEETS if title in titles), formulas)
+    held, shown = read(book, (title for title in SHEETS if title in titles and title not in DOCUMENTING), formulas)
     return Opened(book, held, shown, _is_manual(book))
 
 

@@ -96,7 +96,7 @@ def recompute(book: xw.Book, formulas: Formulas | None = None) -> Recomputation:
 
 def examine(read: Opened) -> Recomputation:
     """Compare, and say why what differs does."""
-    compared = list(compare(read.held, read.shown))
+    compared = list(compare(read.inputs, read.shown))
     lines = [*_problems(read), *_classified(read, compared)]
     remarks = []
     if read.is_manual:

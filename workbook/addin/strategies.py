@@ -52,10 +52,11 @@ def _copy(read: Opened, source: str, name: str | None) -> str:
     return f"'{name}' is a copy of '{source}', in column {column} of the sheet {MODEL_SHEET}: change its inputs."
 
 
-def _free_name(read: Opened, source: str) -> str:
+def _free_name(read: Opened, wanted: str) -> str:
+    """The name, with a number behind it where the workbook has a strategy of that name."""
     taken = {name.casefold() for name in read.inputs.rows.columns}
-    numbers = range(2, len(taken) + 3)
-    return next(name for name in (f"{source} ({number})" for number in numbers) if name.casefold() not in taken)
+    numbered = (f"{wanted} ({number})" for number in range(2, len(taken) + 3))
+    return next(name for name in (wanted, *numbered) if name.casefold() not in taken)
 
 
 def _require_new(read: Opened, name: str) -> None:
@@ -69,8 +70,6 @@ def _from_study(read: Opened, loaded: study.Study, name: str | None) -> str:
         raise UserError(f"{loaded.origin} has no strategy '{name}': there are {', '.join(loaded.strategies)}")
     loaded.require_valid()
     wanted = [name] if name is not None else list(loaded.strategies)
-    for each in wanted:
-        _require_new(read, each)
     free = _free_columns(read)
     columns = [next(free) for _ in wanted]
     said = list(_add_rows(read, loaded, wanted))
@@ -78,8 +77,9 @@ def _from_study(read: Opened, loaded: study.Study, name: str | None) -> str:
     for each, column in zip(wanted, columns, strict=True):
         inputs = loaded.strategies[each]
         defaults = {q.name: q.value for q in analysis if q.kind is Kind.INPUT}
-        placed = _write(read, model, column, each, {**defaults, **inputs})
-        said.append(f"'{each}' of {loaded.origin} is in column {placed} of the sheet {MODEL_SHEET}.")
+        own_name = _free_name(read, each)
+        placed = _write(read, model, column, own_name, {**defaults, **inputs})
+        said.append(f"'{own_name}' of {loaded.origin} is in column {placed} of the sheet {MODEL_SHEET}.")
     for key, value in loaded.constants.items():
         if value != read.inputs.constants.get(key):
             said.append(f"The study sets {key} to {value}, the sheet Constants keeps {read.inputs.constants.get(key)}.")
