@@ -1,11 +1,14 @@
 """Tests that need LibreOffice are skipped where it is missing, unless the run demands it."""
 
 import os
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from pyxl.errors import MissingProgram
-from pyxl.libreoffice import running
+from pyxl.libreoffice import engine, running
 
 REQUIRED = "SOLBOOK_REQUIRE_LIBREOFFICE"  # set to 1 in CI: a missing program must not look like success
 
@@ -23,3 +26,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get(REQUIRED) == "1":
             pytest.fail(f"{reason} ({REQUIRED} is set)", pytrace=False)
         pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def app() -> Iterator[Any]:
+    """The one running LibreOffice of this worker, as an xlwings.App."""
+    with engine.started() as app:
+        yield app
+
+
+@pytest.fixture(scope="session")
+def printed_alone() -> Callable[[Any, str], str]:
+    """One formula of LibreOffice's in Excel's syntax, as its own FormulaParser prints it, but for 1E-020."""
+
+    def printed(syntax: Any, native: str) -> str:
+        tokens = syntax._native.parser.parseFormula(native[1:], syntax._base)
+        return "=" + re.sub(r"E([+-])0+(\d)", r"E\1\2", syntax._excel.parser.printFormula(tokens, syntax._base))
+
+    return printed

@@ -49,13 +49,16 @@ def evaluate(path: Path, edits: Mapping[Place, Value] = NO_EDITS, time_limit: fl
 
 
 class Session:
-    """A running LibreOffice, as a context manager."""
+    """A running LibreOffice, as a context manager: one of its own, or the one with the component context given."""
+
+    def __init__(self, component_context: Any = None) -> None:
+        self._context = component_context
 
     def __enter__(self) -> Session:
         """Raises `UserError` if LibreOffice or its Python bridge is not installed, or it does not start."""
         with ExitStack() as stack:
             self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="solbook-", ignore_cleanup_errors=True)))
-            self._desktop = desktop(stack.enter_context(Office()).context)
+            self._desktop = desktop(self._context or stack.enter_context(Office()).context)
             self._stack = stack.pop_all()
         return self
 

@@ -1,6 +1,5 @@
 """The shipped workbook, built once through the real command line, and the programs that recalculate it."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +10,6 @@ import pytest
 
 from pyxl import reader
 from pyxl.cells import Place, Value
-from pyxl.errors import MissingProgram
 from pyxl.evaluators import contents, formualizer, formulas, libreoffice
 from pyxl.plan import Plan
 from workbook import study as studies
@@ -83,16 +81,10 @@ def by_libreoffice(shipped: Path) -> Recalculate:
 
 
 @pytest.fixture(scope="session")
-def office() -> Iterator[libreoffice.Session]:
-    """A running LibreOffice."""
-    try:
-        session = libreoffice.Session().__enter__()
-    except MissingProgram as error:
-        if os.environ.get("SOLBOOK_REQUIRE_LIBREOFFICE") == "1":
-            raise
-        pytest.skip(str(error))
-    yield session
-    session.__exit__(None, None, None)
+def office(app: Any) -> Iterator[libreoffice.Session]:
+    """A running LibreOffice, the one that this worker has."""
+    with libreoffice.Session(app.impl.context) as session:
+        yield session
 
 
 @pytest.fixture
@@ -101,12 +93,3 @@ def opened(office: libreoffice.Session, shipped: Path) -> Iterator[libreoffice.D
     document = office.open(shipped)
     yield document
     document.close()
-
-
-@pytest.fixture(scope="session")
-def spreadsheet() -> Iterator[Any]:
-    """LibreOffice as xlwings sees it: an `xw.App`."""
-    from pyxl.libreoffice import engine
-
-    with engine.started() as app:
-        yield app

@@ -25,11 +25,11 @@ Cell = Callable[[str, str], xw.Range]
 
 
 @pytest.fixture
-def book(spreadsheet: xw.App, shipped: Path, tmp_path: Path) -> Iterator[xw.Book]:
+def book(app: xw.App, shipped: Path, tmp_path: Path) -> Iterator[xw.Book]:
     """A copy of the shipped workbook, open."""
     path = tmp_path / "shipped.xlsx"
     shutil.copyfile(shipped, path)
-    opened_book = spreadsheet.books.open(path)
+    opened_book = app.books.open(path)
     yield opened_book
     opened_book.close()
 
@@ -345,8 +345,8 @@ class TestClicks:
     def said(self, book: xw.Book) -> str:
         return str(book.sheets["Engine"]["A4"].value)
 
-    def test_a_workbook_that_is_not_ours_is_left_alone(self, spreadsheet: xw.App) -> None:
-        other = spreadsheet.books.add()
+    def test_a_workbook_that_is_not_ours_is_left_alone(self, app: xw.App) -> None:
+        other = app.books.add()
         try:
             other.sheets[0]["A1"].value = "mine"
             for action in ACTIONS:
@@ -386,11 +386,11 @@ class TestClicks:
 
 
 def test_a_protected_workbook_recomputes_and_refuses_what_would_change_it(
-    spreadsheet: xw.App, solbook: Any, tmp_path: Path
+    app: xw.App, solbook: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "protected.xlsx"
     assert solbook("build", "-o", path, "--protect").returncode == 0
-    book = spreadsheet.books.open(path)
+    book = app.books.open(path)
     try:
         assert addin.recompute(book).verdict == engine_line(book) == "OK"
         before = book.sheets["Hardware"].used_range.value

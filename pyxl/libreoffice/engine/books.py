@@ -235,9 +235,9 @@ class Book(base_classes.Book):
         try:
             store(target.as_uri(), properties(FilterName=filter_name))
         except uno_error:
-            where = target.parent
-            reason = "the folder is missing" if not where.is_dir() else "is it read-only, or open elsewhere?"
-            raise UserError(f"LibreOffice cannot write {target}: {reason}") from None
+            raise UserError(
+                f"LibreOffice cannot write {target}: is it read-only, a folder, or open elsewhere?"
+            ) from None
 
     def close(self) -> None:
         self.api.close(True)

@@ -13,7 +13,7 @@ their places. A text whose stand-ins do not come back as they went is translated
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ _NATIVE_LOST, _EXCEL_LOST = rf"\$?#REF!\.{_CELL}|\$?[A-Z]{{0,3}}\$?#REF!\d*", rf
 _NATIVE_TOKEN = re.compile(rf"({_FIXED}|{_NATIVE_LOST}|{_ERROR}|(?<![\w$]){_CELL}(?![\w(.]))")
 _EXCEL_TOKEN = re.compile(rf"({_FIXED}|{_EXCEL_LOST}|{_ERROR}|(?<![\w$.]){_CELL}(?![\w(!.]))")
 _TRUTH = re.compile(rf"{_TEXT}|(?<![\w.!$'])(?:TRUE|FALSE)(?![\w.(!])", re.IGNORECASE)
-_FUNCTION = re.compile(rf"{_TEXT}|(?<![\w.])[A-Z][A-Z0-9.]*(?=\()")
+_FUNCTION = re.compile(rf"{_TEXT}|(?<![\w.])[A-Z][A-Z0-9._]*(?=\()")
 
 
 class _Dialect(NamedTuple):
@@ -80,6 +80,12 @@ def _lost_in_native(reference: str) -> str:
     return f"#REF!.{cell}" if cell and cell != reference else reference
 
 
+def _renamed(text: str, functions: Mapping[str, str]) -> str:
+    """With other names of functions. The parser would read a bare TRUE as the number 1."""
+    called = _TRUTH.sub(lambda found: found[0] if found[0].startswith('"') else f"{found[0]}()", text)
+    return _FUNCTION.sub(lambda found: functions.get(found[0], found[0]), called)
+
+
 class Syntax:
     """Translates the formulas of one document; both texts begin with "="."""
 
@@ -93,36 +99,49 @@ class Syntax:
         parser.FormulaConvention, parser.CompileEnglish = NATIVE, True
         return _Dialect(_NATIVE_TOKEN, parser)
 
-    @cached_property
-    def _functions(self) -> Any:
+    def _functions(self, language: str) -> Any:
         mapper = self._document.createInstance("com.sun.star.sheet.FormulaOpCodeMapper")
-        language = bridge().getConstantByName("com.sun.star.sheet.FormulaLanguage.OOXML")
-        return mapper.getAvailableMappings(language, EVERY_GROUP)
+        number = bridge().getConstantByName(f"com.sun.star.sheet.FormulaLanguage.{language}")
+        return mapper.getAvailableMappings(number, EVERY_GROUP)
+
+    @cached_property
+    def _of_files(self) -> Any:
+        return self._functions("OOXML")
+
+    @cached_property
+    def _of_extensions(self) -> dict[str, str]:
+        """Functions of extensions by the name that LibreOffice keeps, ORG.EXAMPLE.GETRATE, as they are typed: RATE."""
+        functions = [each for each in self._functions("ENGLISH") if isinstance(each.Token.Data, str)]
+        return {each.Token.Data.upper(): each.Name for each in functions}
 
     @cached_property
     def _excel(self) -> _Dialect:
         parser = self._document.createInstance("com.sun.star.sheet.FormulaParser")
         # Without a table of functions it would speak the language of the user's LibreOffice.
-        parser.FormulaConvention, parser.OpCodeMap = XL_OOX, self._functions
+        parser.FormulaConvention, parser.OpCodeMap = XL_OOX, self._of_files
         return _Dialect(_EXCEL_TOKEN, parser)
 
     @cached_property
-    def _younger(self) -> dict[str, str]:
-        names = {each.Name for each in self._functions}
-        return {name.removeprefix(PREFIX): name for name in names if name.removeprefix(PREFIX) not in names}
+    def _typed(self) -> dict[str, str]:
+        """Functions as they are typed, as they stand in a file where that is another name."""
+        names = {each.Name for each in self._of_files}
+        extensions = {typed: kept for kept, typed in self._of_extensions.items() if typed not in names}
+        return extensions | {
+            name.removeprefix(PREFIX): name for name in names if name.removeprefix(PREFIX) not in names
+        }
 
     def excel(self, natives: list[str]) -> list[str]:
         """Formulas in LibreOffice's syntax, in Excel's."""
-        return self._translated(natives, self._native, self._excel, str, _lost_in_excel)
+        return self._translated(natives, self._native, self._excel, self._of_extensions, _lost_in_excel)
 
     def native(self, excels: list[str]) -> list[str]:
         """Formulas in Excel's syntax, in LibreOffice's. Functions may lack the prefix "_xlfn."."""
-        return self._translated(excels, self._excel, self._native, self._prefixed, _lost_in_native)
+        return self._translated(excels, self._excel, self._native, self._typed, _lost_in_native)
 
     def filled(self, excel: str, top: int, left: int, sheet: int, rows: int, columns: int) -> list[list[str]]:
         """A formula in Excel's syntax for the cell at `top`, `left` (from 0), in LibreOffice's for a whole range."""
         first = struct("table.CellAddress", sheet, left, top)
-        tokens = self._excel.parser.parseFormula(self._prefixed(excel)[1:], first)
+        tokens = self._excel.parser.parseFormula(_renamed(excel, self._typed)[1:], first)
         return [
             [
                 "=" + self._native.parser.printFormula(tokens, struct("table.CellAddress", sheet, left + right, row))
@@ -131,22 +150,17 @@ class Syntax:
             for row in range(top, top + rows)
         ]
 
-    def _prefixed(self, text: str) -> str:
-        """With functions under the names that a file has for them. A bare TRUE would be read as the number 1."""
-        called = _TRUTH.sub(lambda found: found[0] if found[0].startswith('"') else f"{found[0]}()", text)
-        return _FUNCTION.sub(lambda found: self._younger.get(found[0], found[0]), called)
-
     def _translated(
         self,
         texts: list[str],
         source: _Dialect,
         target: _Dialect,
-        prepared: Callable[[str], str],
+        functions: Mapping[str, str],
         reference_text: Callable[[str], str],
     ) -> list[str]:
         def translate(text: str) -> str:
-            tokens = source.parser.parseFormula(prepared(text)[1:], self._base)
-            return "=" + str(target.parser.printFormula(tokens, self._base))
+            tokens = source.parser.parseFormula(_renamed(text, functions)[1:], self._base)
+            return "=" + _renamed(target.parser.printFormula(tokens, self._base), self._of_extensions)
 
         # Names and sheets come and go: what was found out holds for one call only.
         known: dict[tuple[str, ...], list[str] | None] = {}

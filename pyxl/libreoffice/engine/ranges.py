@@ -200,7 +200,7 @@ class Range(base_classes.Range):
         excel = dict(zip(found, self.sheet.book.syntax.excel(list(found.values())), strict=True))
         rows = tuple(
             tuple(
-                excel[row, column] if (row, column) in excel else values.constant(value, texts[row][column])
+                excel[row, column] if (row, column) in excel else values.constant(value)
                 for column, value in enumerate(line)
             )
             for row, line in enumerate(data)
@@ -455,7 +455,7 @@ class Range(base_classes.Range):
     @property
     def hyperlink(self) -> str:
         for field in self.api.getCellByPosition(0, 0).getTextFields():
-            if field.supportsService("com.sun.star.text.textfield.URL"):
+            if field.getPropertySetInfo().hasPropertyByName("URL"):
                 return str(field.URL)
         raise UserError(f"the cell {self.address} of '{self.sheet.name}' holds no hyperlink")
 

@@ -109,11 +109,9 @@ def content(rows: Sequence[Sequence[Any]], null_date: datetime.datetime) -> Cont
     return Content(lines, formulas, kinds)
 
 
-def constant(value: float | str, native: str) -> str:
-    """What a cell that holds no formula shows as its formula; `native` is what LibreOffice shows."""
+def constant(value: float | str) -> str:
+    """What a cell that holds no formula shows as its formula."""
     if isinstance(value, float):
-        if native in ("TRUE", "FALSE"):
-            return native
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value).replace("e", "E")
     return f"'{value}" if value.startswith("=") else value
 
