@@ -79,11 +79,14 @@ def build(
     count = len(loaded.strategies)
     strategies = "1 strategy" if count == 1 else f"{count} strategies"
     if addin:
-        from workbook.addin import excel
+        from workbook.addin import excel, lite
 
         target = output or excel.default_target(study)
-        script = excel.write_workbook(plan(loaded, protect=protect), target, force=force)
+        lite.require_replaceable(target.parent, force=force)
+        script = excel.write_workbook(loaded, target, protect=protect, force=force)
+        folder = lite.write(target.parent)
         click.echo(f'{target}: {strategies}. Keep {script} beside it: "Run main" on the tab xlwings runs it.')
+        click.echo(f"{folder}: for xlwings Lite in Excel's browser and on Mac, see the README.")
         return
     target = output or Path(f"{Path(study).stem}.xlsx")
     if target.suffix.lower() != ".xlsx":

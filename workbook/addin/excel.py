@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sys
 from argparse import Namespace
@@ -20,10 +19,11 @@ from pyxl.errors import MissingProgram, UserError
 from pyxl.excel.macros import with_macros
 from pyxl.excel.ribbon import Button, Tab, ribbon_addin
 from pyxl.excel.settings import Setting, settings_sheet
-from pyxl.fingerprint import require_replaceable
-from pyxl.plan import Plan
+from pyxl.fingerprint import require_replaceable, require_replaceable_text, signed
 from pyxl.writer import workbook_bytes, write_file
 from workbook.addin.actions import ACTIONS
+from workbook.book import plan
+from workbook.study import Study
 
 Answer = TypeVar("Answer")
 
@@ -40,7 +40,6 @@ IMAGES = {  # names of Excel's own icons
     "explain": "FormulaEvaluate",
 }
 TAKEN = sys.stdlib_module_names | {"workbook", "pyxl", "xlwings"}  # a script of this name would hide the module
-FINGERPRINT = "# solbook fingerprint: "
 
 SCRIPT = '''\
 """What "Run main" on the ribbon of xlwings runs for {name}: keep this file beside it."""
@@ -73,7 +72,7 @@ def _importable(stem: str) -> bool:
     return stem.isidentifier() and not iskeyword(stem) and stem not in TAKEN
 
 
-def write_workbook(plan: Plan, target: Path, *, force: bool) -> Path:
+def write_workbook(study: Study, target: Path, *, protect: bool, force: bool) -> Path:
     """Write a workbook whose xlwings buttons work, and the script beside it that they run; returns the script.
 
     A name that ends in .xlsm also gets xlwings' macros: only such a workbook takes "Import Functions" and RunPython.
@@ -87,33 +86,14 @@ def write_workbook(plan: Plan, target: Path, *, force: bool) -> Path:
         )
     script = target.with_suffix(".py")
     require_replaceable(target, force=force)
-    _require_own(script, force=force)
-    plan.sheets.append(settings_sheet("xlwings", _workbook_settings(sys.platform)))
-    data = workbook_bytes(plan)
+    require_replaceable_text(script, force=force)
+    settings = settings_sheet("xlwings", _workbook_settings(sys.platform))
+    data = workbook_bytes(plan(study, protect=protect, further=[settings]))
     if target.suffix.lower() == ".xlsm":
         data = _of_xlwings("quickstart.xlsm", partial(with_macros, data))
     write_file(target, data)
-    write_file(script, _signed(SCRIPT.format(name=target.name)).encode())
+    write_file(script, signed(SCRIPT.format(name=target.name)).encode())
     return script
-
-
-def _signed(text: str) -> str:
-    return f"{text}{FINGERPRINT}{hashlib.sha256(text.encode()).hexdigest()}\n"
-
-
-def _require_own(script: Path, *, force: bool) -> None:
-    if not script.exists() or force:
-        return
-    try:
-        text = script.read_text(encoding="utf-8").partition(FINGERPRINT)[0]
-        own = _signed(text) == script.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        own = False
-    if not own:
-        raise UserError(
-            f"{script} was not written by solbook, or was edited since: choose another name with -o, or overwrite it"
-            " with --force"
-        )
 
 
 def _workbook_settings(platform: str) -> Iterator[Setting]:

@@ -18,9 +18,12 @@ from pathlib import Path
 
 import workbook
 from pyxl.errors import MissingProgram
+from pyxl.fingerprint import require_replaceable_text, signed
+from pyxl.writer import write_file
 from workbook.addin.actions import ACTIONS
 from workbook.catalogue import templates_directory
 
+FOLDER = "xlwings-lite"
 OURS = ("pyxl", "workbook")
 TEMPLATES = ("choices.toml", "hardware/*", "models/*", "studies/*")
 PACKAGES = "pint\ntomli-w\n"  # for units in files, and to write studies
@@ -98,6 +101,21 @@ def files() -> dict[str, str]:
         engine="\n".join(textwrap.wrap(base64.b64encode(engine()).decode(), 120)),
     )
     return {"main.py": main, "requirements.txt": f"xlwings=={xlwings}\n{PACKAGES}"}
+
+
+def require_replaceable(beside: Path, *, force: bool) -> None:
+    """Raise `UserError` where `write` would replace a file that somebody edited, unless `force` is given."""
+    for name in files():
+        require_replaceable_text(beside / FOLDER / name, force=force)
+
+
+def write(beside: Path) -> Path:
+    """Write the files into a folder beside a workbook, and return it."""
+    folder = beside / FOLDER
+    folder.mkdir(exist_ok=True)
+    for name, text in files().items():
+        write_file(folder / name, signed(text).encode())
+    return folder
 
 
 def engine() -> bytes:
