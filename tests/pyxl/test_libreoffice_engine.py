@@ -128,6 +128,7 @@ class TestFormulas:
         "=LOG10(A1)+rate",
         "=IFERROR(MATCH(\"x\",'In Puts'!A1:A9,0),NA())",
         "='it''s'!A1",
+        '="1E-020"&A1',
     )
 
     @pytest.fixture
@@ -155,6 +156,10 @@ class TestFormulas:
             assert {address: book.sheets[0][address].formula for address in texts} == texts
         finally:
             book.close()
+
+    def test_may_be_typed_in_small_letters(self, sheet: Any) -> None:
+        sheet["C1"].formula = "=sum(a1:$b$2)+a3"
+        assert sheet["C1"].formula == "=SUM(A1:$B$2)+A3"
 
     def test_may_lack_the_prefix_of_younger_functions(self, sheet: Any) -> None:
         sheet["A1"].value = [1, 3]
