@@ -2,7 +2,11 @@
 
 import os
 import re
+import subprocess
+import tempfile
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,3 +48,22 @@ def printed_alone() -> Callable[[Any, str], str]:
         return "=" + re.sub(r"E([+-])0+(\d)", r"E\1\2", syntax._excel.parser.printFormula(tokens, syntax._base))
 
     return printed
+
+
+@pytest.fixture
+def leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[], list[str]]]:
+    """After the test no process, profile or copy of the file is left. Gives what runs, of the test's own."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+
+    def running() -> list[str]:
+        listed = subprocess.run(["ps", "-ww", "-eo", "args"], capture_output=True, text=True, check=True)
+        return [command for command in listed.stdout.splitlines() if str(folder) in command]
+
+    yield running
+    deadline = time.monotonic() + 5
+    while running() and time.monotonic() < deadline:
+        time.sleep(0.05)  # a killed process takes a moment to go
+    assert not running()
+    assert list(folder.iterdir()) == []

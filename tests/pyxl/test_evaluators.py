@@ -4,10 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -214,30 +213,6 @@ def test_libreoffice_is_explained_when_missing(path: Path, monkeypatch: pytest.M
         pass
 
 
-@pytest.fixture
-def leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """After the test no process, profile or copy of the file is left, nor a process that it started."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    yield
-    assert list(folder.iterdir()) == []
-    assert not _commands_with(str(folder))
-
-
-def _commands_with(text: str) -> list[str]:
-    deadline = time.monotonic() + 5
-    while found := [command for command in _commands() if text in command and str(os.getpid()) not in command]:
-        if time.monotonic() > deadline:
-            return found
-        time.sleep(0.05)  # a killed process takes a moment to go
-    return []
-
-
-def _commands() -> list[str]:
-    return subprocess.run(["ps", "-ww", "-eo", "args"], capture_output=True, text=True, check=True).stdout.splitlines()
-
-
 @pytest.mark.libreoffice
 @pytest.mark.usefixtures("leaves_nothing")
 class TestLibreOfficeLeavesNothing:
@@ -261,10 +236,10 @@ class TestLibreOfficeLeavesNothing:
         with pytest.raises(KeyboardInterrupt):
             libreoffice.evaluate(path)
 
-    def test_after_a_session(self, path: Path) -> None:
+    def test_after_a_session(self, path: Path, leaves_nothing: Callable[[], list[str]]) -> None:
         with libreoffice.Session() as session:
             session.open(path)
-            assert any(tempfile.gettempdir() in command for command in _commands())
+            assert leaves_nothing()
 
     def test_after_a_session_that_failed(self, path: Path) -> None:
         with pytest.raises(UserError, match="cannot read"), libreoffice.Session() as session:

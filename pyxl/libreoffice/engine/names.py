@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,17 @@ if TYPE_CHECKING:
 
 def quoted(sheet: str) -> str:
     """The name of a sheet as it stands in a reference."""
-    plain = sheet.isascii() and sheet.replace("_", "a").isalnum() and not sheet[0].isdigit()
+    plain = _PLAIN.fullmatch(sheet) and not _MISTAKEN.fullmatch(sheet)
     return sheet if plain else "'" + sheet.replace("'", "''") + "'"
 
 
 def _split(name: str) -> tuple[str | None, str]:
     scope, separator, own = name.rpartition("!")
     return (scope.removeprefix("'").removesuffix("'").replace("''", "'") if separator else None), own
+
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MISTAKEN = re.compile(r"[A-Z]{1,3}\d+|R\d*|C\d*|R\d*C\d*|TRUE|FALSE", re.IGNORECASE)  # for cells or truth values
 
 
 @explained

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,17 @@ class Range(base_classes.Range):
             if protection is None or protection.IsLocked:
                 self.sheet.require_unprotected()
 
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Say what LibreOffice refuses, which it does not."""
+        try:
+            yield
+        except bridge().getClass("com.sun.star.uno.RuntimeException"):
+            raise UserError(
+                f"LibreOffice cannot change {self.address} of '{self.sheet.name}':"
+                " is it part of an array formula, or would cells leave the sheet?"
+            ) from None
+
     def _kinds(self) -> Iterator[tuple[Block, int]]:
         """The parts whose number format makes a number something else, and what."""
         known = self.sheet.book.formats
@@ -158,10 +170,11 @@ class Range(base_classes.Range):
             if (len(rows), len(rows[0])) != self.shape:
                 raise ValueError(f"{len(rows)} x {len(rows[0])} values do not fit into {self.address}")
         content = values.content(rows, self.sheet.book.null_date)
-        if len(content.formulas) < len(self):
-            self.api.setDataArray(content.plain)
-        if content.formulas:
-            self._write_formulas(content.formulas, filling)
+        with self._changing():
+            if len(content.formulas) < len(self):
+                self.api.setDataArray(content.plain)
+            if content.formulas:
+                self._write_formulas(content.formulas, filling)
         for kind in set(content.kinds.values()):
             for block in values.blocks(place for place, its in content.kinds.items() if its == kind):
                 self._format_as(self._part(block), kind)
@@ -227,7 +240,8 @@ class Range(base_classes.Range):
     @formula_array.setter
     def formula_array(self, value: str) -> None:
         self.require_writable()
-        self.api.setArrayFormula(self.sheet.book.syntax.native([value])[0])
+        with self._changing():
+            self.api.setArrayFormula(self.sheet.book.syntax.native([value])[0])
 
     def clear_contents(self) -> None:
         self._clear(CONTENTS)
@@ -290,7 +304,8 @@ class Range(base_classes.Range):
         self.sheet.require_unprotected()
         rows, columns = self._whole()
         mode = "ROWS" if rows else "COLUMNS" if columns else {"down": "DOWN", "right": "RIGHT"}[shift or "down"]
-        self.sheet.api.insertCells(self.api.RangeAddress, bridge().Enum("com.sun.star.sheet.CellInsertMode", mode))
+        with self._changing():
+            self.sheet.api.insertCells(self.api.RangeAddress, bridge().Enum("com.sun.star.sheet.CellInsertMode", mode))
 
     def delete(self, shift: str | None = None) -> None:
         """Delete cells; whole rows or columns if the range is made of them."""
@@ -299,7 +314,8 @@ class Range(base_classes.Range):
         # Excel decides by the shape what moves up.
         shift = shift or ("left" if self.shape[0] > self.shape[1] else "up")
         mode = "ROWS" if rows else "COLUMNS" if columns else {"up": "UP", "left": "LEFT"}[shift]
-        self.sheet.api.removeRange(self.api.RangeAddress, bridge().Enum("com.sun.star.sheet.CellDeleteMode", mode))
+        with self._changing():
+            self.sheet.api.removeRange(self.api.RangeAddress, bridge().Enum("com.sun.star.sheet.CellDeleteMode", mode))
 
     def _whole(self) -> tuple[bool, bool]:
         """Whether it is made of whole rows, of whole columns."""
@@ -308,12 +324,14 @@ class Range(base_classes.Range):
 
     def copy(self, destination: Any = None) -> None:
         """Copy contents, looks, notes and validation; references move along."""
-        self.sheet.api.copyRange(self._target(destination, "copy"), self.api.RangeAddress)
+        with self._changing():
+            self.sheet.api.copyRange(self._target(destination, "copy"), self.api.RangeAddress)
 
     def move(self, destination: Any) -> None:
         """Move the cells; references to them follow."""
         self.require_writable()
-        self.sheet.api.moveRange(self._target(destination, "move"), self.api.RangeAddress)
+        with self._changing():
+            self.sheet.api.moveRange(self._target(destination, "move"), self.api.RangeAddress)
 
     def _target(self, destination: Any, what: str) -> Any:
         if destination is None:

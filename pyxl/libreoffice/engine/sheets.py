@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from xlwings import base_classes
@@ -64,18 +65,11 @@ class Sheets(base_classes.Sheets):
     def __contains__(self, name: str) -> bool:
         return name.lower() in {each.lower() for each in self.api.getElementNames()}
 
-    def free_name(self, stem: str, pattern: str) -> str:
-        """The first name of the pattern that no sheet has."""
-        number = 1
-        while (name := pattern.format(stem=stem, number=number)) in self:
-            number += 1
-        return name
-
     def add(self, before: Sheet | None = None, after: Sheet | None = None, name: str | None = None) -> Sheet:
         """By default before the active sheet, as Excel does; the new one becomes the active sheet."""
         self._book.require_structure()
         place = before.index - 1 if before else after.index if after else self.active.index - 1
-        name = name or self.free_name("Sheet", "{stem}{number}")
+        name = name or next(free for number in count(1) if (free := f"Sheet{number}") not in self)
         self.api.insertNewByName(name, place)
         sheet = self(name)
         sheet.activate()
@@ -200,7 +194,8 @@ class Sheet(base_classes.Sheet):
         target = beside.book
         target.require_structure()
         if target is self.book:
-            name = target.sheets.free_name(self.name, "{stem} ({number})")
+            sheets = target.sheets
+            name = next(free for number in count(2) if (free := f"{self.name} ({number})") not in sheets)
             self.book.api.Sheets.copyByName(self.name, name, place)
         else:
             target.api.Sheets.importSheet(self.book.api, self.name, place)
