@@ -32,15 +32,16 @@ HEADS = (
     "Why",
 )
 VERDICT_COLUMN = HEADS.index("Verdict") + 1
-WIDTHS = (12, 8, 30, 40, 12, 20, 20, 12, 20, 100)
+WIDTHS = (12, 8, 46, 40, 12, 22, 22, 11, 22, 120)
 FIRST_REMARK = 4
 MOST_CAUSES = 500
+UNCOMPARED = ("input", "input not understood")
 
 
 def write(book: xw.Book, found: Recomputation) -> None:
     """Write the sheet anew: the verdict, what is to be mended, and every value."""
     sheet = own_sheet(book, TITLE)
-    head(sheet, HEADING)
+    head(sheet, HEADING, WIDTHS)
     now = datetime.now().strftime("%Y-%m-%d %H:%M:%S")
     said = [
         f"{len(found.lines):,} values compared by solbook {__version__} on {now}.",
@@ -53,10 +54,10 @@ def write(book: xw.Book, found: Recomputation) -> None:
     verdict.color = _fill("passed" if found.verdict == OK else "bad")
     row = FIRST_REMARK + len(said) + 1
     if found.causes:
-        row = _table(sheet, row, "To mend", found.causes[:MOST_CAUSES]) + 1
+        causes = found.causes[:MOST_CAUSES]
+        sheet.range((row + 2, len(HEADS)), (row + 1 + len(causes), len(HEADS))).wrap_text = True
+        row = _table(sheet, row, "To mend", causes) + 1
     _table(sheet, row, "Every value", found.lines)
-    for column, width in enumerate(WIDTHS, start=1):
-        sheet.range((1, column)).column_width = width
     sheet.activate()
 
 
@@ -64,7 +65,7 @@ def write_message(book: xw.Book, message: str, *, show: bool) -> None:
     """Write a message in place of a comparison; `show` the sheet, or leave the user where they are."""
     before = book.sheets.active
     sheet = own_sheet(book, TITLE)
-    head(sheet, HEADING)
+    head(sheet, HEADING, WIDTHS)
     lines = message.splitlines()
     cells = sheet.range((FIRST_REMARK, 1), (FIRST_REMARK + len(lines) - 1, 1))
     cells.value = [[line] for line in lines]
@@ -108,7 +109,7 @@ def _cells(line: Line) -> list[Any]:
         quantity.unit if quantity else "",
         _shown(difference.found),
         _shown(difference.expected),
-        _relative(difference.found, difference.expected),
+        "" if line.verdict in UNCOMPARED else _relative(difference.found, difference.expected),
         line.verdict,
         difference.why,
     ]

@@ -14,6 +14,7 @@ from pyxl.open_book import Formulas
 from pyxl.quantity import Failure, Kind, Quantity
 from pyxl.readings.formula import number_text
 from pyxl.readings.words import words
+from pyxl.style import STYLES
 from workbook.addin.opened import MODEL_SHEET, Opened, opened
 from workbook.addin.own_sheets import head, own_sheet
 from workbook.analysis import analysis
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 TITLE = "Explain"
 MOST = 3
+FIRST_ROW = 4
+WIDTHS = (34, 100, 22, 14, 12)
 
 
 @dataclass(frozen=True)
@@ -198,15 +201,26 @@ def _text(value: Any) -> str:
 
 def _write(book: xw.Book, found: Explanation) -> None:
     sheet = own_sheet(book, TITLE)
-    head(sheet, found.heading)
+    head(sheet, found.heading, WIDTHS)
     lines: list[list[Any]] = [[name, value, "", "", ""] for name, value in found.facts.items()]
+    heads = []
     if found.ingredients:
         lines += [[""] * 5, ["Ingredient", "Quantity", "Value", "Unit", ""]]
+        heads.append(len(lines))
         lines += [[key, label, value, unit, ""] for key, label, value, unit in found.ingredients]
     if found.movers:
-        lines += [[""] * 5, ["Moves it most", "Quantity", "Value", "Unit", "% for 1 %"], *map(list, found.movers)]
-    sheet.range((4, 1), (3 + len(lines), 5)).value = lines
-    sheet.range((4, 1), (3 + len(lines), 1)).font.bold = True
-    for column, width in enumerate((26, 60, 18, 14, 12), start=1):
-        sheet.range((1, column)).column_width = width
+        lines += [[""] * 5, ["Moves it most", "Quantity", "Value", "Unit", "% for 1 %"]]
+        heads.append(len(lines))
+        lines += map(list, found.movers)
+    top, bottom = FIRST_ROW, FIRST_ROW + len(lines) - 1
+    table = sheet.range((top, 1), (bottom, len(WIDTHS)))
+    table.value = lines
+    table.horizontal_alignment = "left"
+    table.wrap_text = True
+    sheet.range((top, 1), (bottom, 1)).font.bold = True
+    sheet.range((top, len(WIDTHS)), (bottom, len(WIDTHS))).number_format = "+0.000;-0.000"
+    for line in heads:
+        cells = sheet.range((top + line - 1, 1), (top + line - 1, len(WIDTHS)))
+        cells.font.bold = True
+        cells.color = f"#{STYLES['header'].fill}"
     sheet.activate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyxl.errors import UserError
@@ -9,6 +10,7 @@ from pyxl.errors import UserError
 if TYPE_CHECKING:
     import xlwings as xw
 
+POINTS = 5.6  # of a character of the usual font
 OWNER = "Written by solbook, anew each time: what you type here is lost."
 
 
@@ -31,8 +33,11 @@ def own_sheet(book: xw.Book, title: str) -> xw.Sheet:
     raise UserError(f"{book.name} has sheets '{title}' and '{title} (solbook)' that are not ours: rename one")
 
 
-def head(sheet: xw.Sheet, heading: str) -> None:
-    """The first two rows of a sheet of ours."""
+def head(sheet: xw.Sheet, heading: str, widths: Sequence[float]) -> None:
+    """The first two rows of a sheet of ours, and the widths of its columns, after which rows take their heights."""
+    unit = POINTS if sheet.book.app.engine.type == "remote" else 1  # in the browser, widths are in points
+    for column, width in enumerate(widths, start=1):
+        sheet.range((1, column)).column_width = width * unit
     sheet["A1"].value = heading
     sheet["A1"].font.bold = True
     sheet["A1"].font.size = 16

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyxl.cells import Formula
+from pyxl.cells import Formula, Place
 from pyxl.errors import UserError
 from pyxl.open_book import Formulas
 from pyxl.quantity import Kind
@@ -71,14 +71,14 @@ class Recomputation:
     def __str__(self) -> str:
         if self.verdict == OK:
             return f"All {len(self.lines):,} values agree with the Python engine."
-        listed = (f"{place(line.difference)}: {line.difference.why}" for line in self.causes)
+        listed = (f"{where(line.difference)}: {line.difference.why}" for line in self.causes)
         return "\n".join([self.verdict, *listed])
 
 
-def place(difference: Difference) -> str:
+def where(difference: Difference) -> str:
     """Where a difference is, for people."""
-    where = f"{difference.sheet}!{difference.cell}" if difference.cell else difference.sheet
-    return f"{where} ({', '.join(filter(None, (difference.quantity, difference.strategy)))})"
+    place = f"{difference.sheet}!{difference.cell}" if difference.cell else difference.sheet
+    return f"{place} ({', '.join(filter(None, (difference.quantity, difference.strategy)))})"
 
 
 def recompute(book: xw.Book, formulas: Formulas | None = None) -> Recomputation:
@@ -97,7 +97,7 @@ def recompute(book: xw.Book, formulas: Formulas | None = None) -> Recomputation:
 def examine(read: Opened) -> Recomputation:
     """Compare, and say why what differs does."""
     compared = list(compare(read.inputs, read.shown))
-    lines = [*_problems(read), *_classified(read, compared)]
+    lines = list(_classified(read, compared, dict(_problems(read))))
     remarks = []
     if read.is_manual:
         remarks.append(STALE)
@@ -116,8 +116,8 @@ def _version(read: Opened) -> str:
     return str(said).removeprefix("solbook ").partition(",")[0]
 
 
-def _problems(read: Opened) -> Iterator[Line]:
-    """Inputs that no quantity can be computed from: empty ones, and words that no table has."""
+def _problems(read: Opened) -> Iterator[tuple[Place, str]]:
+    """Why no quantity can be computed from some inputs, by their cells: empty ones, and words that no table has."""
     tables = {
         key.removesuffix(".name"): Table(key, (), [{"name": str(name)} for name in names if name is not None])
         for key, names in read.inputs.columns.items()
@@ -126,25 +126,27 @@ def _problems(read: Opened) -> Iterator[Line]:
     rows = read.inputs.rows
     for strategy, typed in read.inputs.strategies.items():
         for name, value in typed.items():
-            quantity, (sheet, cell) = analysis[name], rows.place(name, strategy)
+            quantity, place = analysis[name], rows.place(name, strategy)
             why = None
             if rows.content(name, strategy) is None:
                 if quantity.value != 0 and quantity.value is not None:
                     why = f"the cell is empty: {'choose a name' if quantity.choices else 'write a number'}"
             elif quantity.choices:
                 try:
-                    checked(quantity, value, cell, tables)
+                    checked(quantity, value, "", tables)
                 except UserError as error:
-                    why = str(error)
+                    why = str(error).removeprefix(": ")
             if why:
-                yield Line(Difference(sheet, cell, strategy, name, value, quantity.unit, why), NOT_UNDERSTOOD)
+                yield place, why
 
 
-def _classified(read: Opened, compared: list[tuple[Difference, bool]]) -> Iterator[Line]:
+def _classified(read: Opened, compared: list[tuple[Difference, bool]], problems: Mapping[Place, str]) -> Iterator[Line]:
     unequal = {(d.strategy, d.quantity) for d, equal in compared if not equal and d.sheet == MODEL_SHEET}
     for difference, equal in compared:
         line = _line(read, difference, equal, unequal)
-        if not equal and line.verdict == DIFFERS and read.is_manual:
+        if why := problems.get((difference.sheet, difference.cell)):
+            line = Line(replace(difference, why=why), NOT_UNDERSTOOD)
+        elif not equal and line.verdict == DIFFERS and read.is_manual:
             line = Line(replace(difference, why=STALE), DIFFERS)
         yield line
 
