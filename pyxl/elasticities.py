@@ -1,5 +1,7 @@
 """Elasticities: by how many per cent a result changes for one per cent of each source, by the adjoint method.
 
+`Elasticities` is a model of them for one result, for a sheet; `elasticities_at` computes those of any result.
+
 The adjoint of a quantity is the derivative of the result with respect to it: the sum over the quantities that use it
 of their adjoints times how much each changes with it. So one adjoint per quantity gives the elasticities to all
 sources. They are quantities too, derived from a model's own definitions: computed, printed and laid out like them.
@@ -7,12 +9,15 @@ sources. They are quantities too, derived from a model's own definitions: comput
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from pyxl.operations import Expression, Symbol, symbols
-from pyxl.quantity import DefinitionError, Kind, Model, Quantity
+from pyxl.quantity import DefinitionError, Failure, Kind, Model, Quantity, attempt
 from pyxl.readings.derivative import ONE, ZERO, derivative, plus, times
+
+_MEMBER = "the member of a series that changes"
 
 
 def adjoint(name: str) -> str:
@@ -99,3 +104,74 @@ def _change(user: Quantity, name: str) -> Expression:
     """How much a quantity changes with one of its ingredients."""
     assert user.expression is not None
     return derivative(user.expression, lambda key: ONE if key == name else ZERO)
+
+
+def elasticities_at(
+    model: Model,
+    values: Mapping[str, Any],
+    columns: Mapping[str, Sequence[Any]],
+    result: str,
+    sources: Collection[str],
+) -> dict[str, float]:
+    """The elasticities of any result that is a number, to those sources that it follows; none where it is 0.
+
+    `values` are those of every quantity, `columns` the tables' as for `Model.compute`.
+    """
+    if not _is_number(values[result]) or values[result] == 0:
+        return {}
+    path = {*model.between(sources, [result]), result}
+    adjoints = {result: 1.0}
+
+    def value_of(key: str) -> Any:
+        if key in model.series:
+            return tuple(values[member] for member in model.series[key])
+        return columns[key] if key in columns else values[key]
+
+    for name in reversed([each for each in model.order([result], sources) if each in path - set(sources)]):
+        if adjoints.get(name):
+            for ingredient, change in _changes(model, name, path | set(sources), value_of):
+                adjoints[ingredient] = adjoints.get(ingredient, 0.0) + adjoints[name] * change
+    return {
+        name: adjoints[name] * values[name] / values[result]
+        for name in sources
+        if adjoints.get(name) and _is_number(values[name])
+    }
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _changes(
+    model: Model, name: str, changing: Collection[str], value_of: Callable[[str], Any]
+) -> Iterator[tuple[str, float]]:
+    """How much a quantity changes with each ingredient that changes; of a series, with each member."""
+    expression = model[name].expression
+    assert expression is not None
+    for ingredient in symbols(expression):
+        members = model.series.get(ingredient, (ingredient,))
+        for number, member in enumerate(members):
+            if member in changing:
+                one_hot = tuple(float(other == number) for other in range(len(members)))
+                change = _slope(name, expression, ingredient, one_hot if ingredient in model.series else None, value_of)
+                if change:
+                    yield member, change
+
+
+def _slope(
+    name: str,
+    expression: Expression,
+    ingredient: str,
+    member: tuple[float, ...] | None,
+    value_of: Callable[[str], Any],
+) -> float:
+    """The derivative of an expression with respect to an ingredient, or to a member of one that is a series."""
+    moving = ONE if member is None else Symbol(_MEMBER)
+    try:
+        change = derivative(expression, lambda key: moving if key == ingredient else ZERO)
+    except TypeError:  # an exponent that changes has no derivative here
+        return 0.0
+    if change is ZERO:
+        return 0.0
+    value = attempt(name, change, lambda key: member if key == _MEMBER else value_of(key))
+    return 0.0 if isinstance(value, Failure) else float(value)

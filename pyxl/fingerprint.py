@@ -1,6 +1,6 @@
-"""Fingerprints: whether somebody edited a workbook since we wrote it.
+"""Fingerprints: whether somebody edited a file since we wrote it.
 
-The fingerprint of all inputs and formulas is kept in the file's custom properties. A program that opens and
+That of a workbook is of all inputs and formulas, and kept in the file's custom properties. A program that opens and
 saves the file leaves it valid; whoever changes a cell does not.
 """
 
@@ -16,6 +16,7 @@ from pyxl.errors import UserError
 from pyxl.plan import Formula, Plan
 
 PROPERTY = "solbook fingerprint"
+ADVICE = "choose another file with -o, or overwrite it with --force"
 
 
 def _digest(cells: Iterable[tuple[str, str, Any]]) -> str:
@@ -59,16 +60,32 @@ def require_replaceable(path: Path, *, force: bool) -> None:
 
     from pyxl.evaluators import contents
 
-    advice = "choose another file with -o, or overwrite it with --force"
     try:
         found = contents(path)
         with path.open("rb") as file:  # closed at once: an open file cannot be replaced on Windows
             book: Any = load_workbook(file, read_only=True)
             properties = book.custom_doc_props
     except UserError as error:
-        raise UserError(f"{error}; it was not written by solbook: {advice}") from None
+        raise UserError(f"{error}; it was not written by solbook: {ADVICE}") from None
     kept = properties[PROPERTY].value if PROPERTY in properties.names else None
     if kept is None:
-        raise UserError(f"{path} was not written by solbook: {advice}")
+        raise UserError(f"{path} was not written by solbook: {ADVICE}")
     if kept != _digest((sheet, address, content) for (sheet, address), content in found.items()):
-        raise UserError(f"{path} was edited since solbook wrote it: {advice}")
+        raise UserError(f"{path} was edited since solbook wrote it: {ADVICE}")
+
+
+def signed(text: str) -> str:
+    """A text whose language has comments that begin with #, with its fingerprint at the end."""
+    return f"{text}# {PROPERTY}: {hashlib.sha256(text.encode()).hexdigest()}\n"
+
+
+def require_replaceable_text(path: Path, *, force: bool) -> None:
+    """Raise `UserError` unless a text may be overwritten: it is new, or signed and not edited, or `force` is given."""
+    if not path.exists() or force:
+        return
+    try:
+        written = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        written = ""
+    if written != signed(written.rpartition(f"# {PROPERTY}: ")[0]):
+        raise UserError(f"{path} was not written by solbook, or was edited since: {ADVICE}")

@@ -10,6 +10,7 @@ from typing import Any
 
 from pyxl.cells import Formula, Place, Value, coordinates, letter
 from pyxl.errors import UserError
+from pyxl.layout.table import source_head
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class ModelRows:
     """Where a model's quantities and strategies stand on its sheet."""
 
     grid: Grid
+    head: int
     rows: Mapping[str, int]
     columns: Mapping[str, int]
 
@@ -92,7 +94,7 @@ def model_rows(
             columns[name] = column
     if not columns:
         raise UserError(f"the sheet '{title}' has no strategies")
-    return ModelRows(grid, rows, columns)
+    return ModelRows(grid, head_row, rows, columns)
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,16 @@ class KeyedTable:
     key_row: int
     columns: Mapping[str, int]
     rows: Mapping[int, str]
+
+    @cached_property
+    def heads(self) -> dict[Any, int]:
+        """The columns by what stands above the units and keys: labels, and the heads of sources."""
+        return {content: column for column, content in self.grid.row(self.key_row - 2)}
+
+    def source(self, row: int, label: str = "") -> str:
+        """The source of a row's number in the column with this label; without one, that of the row."""
+        column = self.heads.get(source_head(label))
+        return str(self.grid.cells.get((row, column)) or "") if column else ""
 
 
 def keyed_tables(grid: Grid) -> Iterator[KeyedTable]:

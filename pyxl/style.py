@@ -52,6 +52,7 @@ STYLES: dict[str, Style] = {
     "word": Style("Calculation whose answer is a word", align="center", border=True),
     "result": Style("Headline result: a live formula", fill="E2EFDA", bold=True, border=True),
     "check": Style("Check: OK, or what is wrong", border=True),
+    "reported": Style("Check that a program reports", border=True, unlocked=True),
     "words": Style("Formula in words", color="404040"),
     "link": Style("Link to a sheet", color="0563C1"),
     # Conditional ones: the writer applies them while a condition holds.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyxl.layout.header import show_master
-from pyxl.plan import Plan
+from pyxl.plan import Plan, Sheet
 from workbook.sheets import (
     analysis,
     catalogues,
@@ -24,8 +26,8 @@ from workbook.study import Study
 OF_ONE_STRATEGY = (roofline, stages, collectives, precision, recomputation, elasticities)
 
 
-def plan(study: Study, *, protect: bool = False) -> Plan:
-    """The whole workbook of a study."""
+def plan(study: Study, *, protect: bool = False, further: Sequence[Sheet] = ()) -> Plan:
+    """The whole workbook of a study, with `further` sheets behind all others."""
     table_places, tables = catalogues.sheets(study)
     constant_places, constants_sheet = constants.sheet(study)
     places = table_places | constant_places
@@ -48,10 +50,10 @@ def plan(study: Study, *, protect: bool = False) -> Plan:
         validation.sheet(),
         documentation.sources(study),
     ]
-    sheets.append(documentation.about(sheets))
+    sheets.append(documentation.about(sheets, further))
     for sheet in sheets:
         show_master(sheet, master, checks_sheet)
-    return Plan(study.title, study.description, sheets, protect)
+    return Plan(study.title, study.description, [*sheets, *further], protect)
 
 
 def _chosen(study: Study) -> str:

@@ -56,6 +56,14 @@ class Table:
         rows = [row for row in other.rows if row not in self.rows]
         return Table(self.name, self.columns, [*self.rows, *rows], self.sources | other.sources)
 
+    def with_rows(self, other: Table) -> Table:
+        """This table with the rows of another, each in place of one that has its name."""
+        new = {row["name"].casefold(): row for row in other.rows}
+        kept = [new.pop(row["name"].casefold(), row) for row in self.rows]
+        replaced = {row["name"] for row in other.rows}
+        sources = {key: source for key, source in self.sources.items() if key[0] not in replaced}
+        return Table(self.name, self.columns, [*kept, *new.values()], sources | other.sources)
+
 
 def columns(tables: Iterable[Table]) -> dict[str, tuple[Any, ...]]:
     """The columns of the tables by key ("Models.hidden_size"), as `Model.compute` takes them."""
@@ -227,26 +235,26 @@ def _converted(value: float, written: str, unit: str, place: str) -> float:
         raise UserError(f"{place}: unit {written!r} does not fit: write the number in {unit}") from error
 
 
-def _hardware_row(path: Path) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
-    fields, units = read_toml(path), table_columns()[HARDWARE]
+def _hardware_row(fields: Mapping[str, Any], place: str) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
+    units = table_columns()[HARDWARE]
     known = ("name", "vendor", "status", *units)
     for key in fields:
         if key not in known:
-            raise UserError(f"{path}: hardware has no field {key!r}: {_close(key, known)}")
-    name = check_name(fields.get("name"), f"hardware in {path}")
+            raise UserError(f"{place}: hardware has no field {key!r}: {_close(key, known)}")
+    name = check_name(fields.get("name"), f"hardware in {place}")
     row: dict[str, Any] = {"name": name, **dict.fromkeys(units)}
-    sources = {(name, "name"): ", ".join(filter(None, (_text(fields, key, str(path)) for key in ("vendor", "status"))))}
+    sources = {(name, "name"): ", ".join(filter(None, (_text(fields, key, place) for key in ("vendor", "status"))))}
     for key, unit in units.items():
         if key in fields:
-            row[key], sources[name, key] = _quantity(fields[key], unit, f"{path}: [{key}]")
+            row[key], sources[name, key] = _quantity(fields[key], unit, f"{place}: [{key}]")
     return row, sources
 
 
-def _hardware_table(paths: Iterable[Path]) -> Table:
+def _hardware_table(files: Iterable[tuple[str, Mapping[str, Any]]]) -> Table:
     rows: list[dict[str, Any]] = []
     sources: dict[tuple[str, str], str] = {}
-    for path in paths:
-        row, provenance = _hardware_row(path)
+    for place, fields in files:
+        row, provenance = _hardware_row(fields, place)
         rows.append(row)
         sources |= provenance
     return Table(HARDWARE, tuple(table_columns()[HARDWARE]), rows, sources)
@@ -254,7 +262,7 @@ def _hardware_table(paths: Iterable[Path]) -> Table:
 
 def hardware() -> Table:
     """All devices that come as templates."""
-    return _hardware_table(_templates("hardware", ".toml").values())
+    return _hardware_table((str(path), read_toml(path)) for path in _templates("hardware", ".toml").values())
 
 
 def hardware_device(reference: str | os.PathLike[str]) -> Table:
@@ -265,7 +273,8 @@ def hardware_device(reference: str | os.PathLike[str]) -> Table:
     text, templates = os.fspath(reference), _templates("hardware", ".toml")
     named = {name.lower(): path for name, path in templates.items()}
     if text.lower() in named or os.path.exists(text):
-        return _hardware_table([named.get(text.lower()) or Path(text)])
+        path = named.get(text.lower()) or Path(text)
+        return _hardware_table([(str(path), read_toml(path))])
     table = hardware()
     for row in table.rows:
         if row["name"].lower() == text.lower():
@@ -287,21 +296,26 @@ def choices() -> dict[str, Table]:
 
 
 def choices_from(path: Path) -> dict[str, Table]:
-    """The choice tables of a file."""
+    """The choice tables of a file, all of them."""
     content = read_toml(path)
-    expected = {name: units for name, units in table_columns().items() if name not in (MODELS, HARDWARE)}
-    for name in content:
+    return _choice_tables({name: {} for name in _choice_columns()} | content, str(path))
+
+
+def _choice_columns() -> dict[str, dict[str, str]]:
+    return {name: units for name, units in table_columns().items() if name not in (MODELS, HARDWARE)}
+
+
+def _choice_tables(content: Mapping[str, Any], place: str) -> dict[str, Table]:
+    expected, tables = _choice_columns(), {}
+    for name, lines in content.items():
         if name not in expected:
-            raise UserError(f"{path}: no table {name!r}: {_close(name, expected)}")
-    tables = {}
-    for name, units in expected.items():
-        if not isinstance(content.get(name), dict) or not content[name]:
-            raise UserError(f'{path}: table {name} has no rows: add one, as in [{name}."row name"]')
-        rows = [
-            _choice(fields, row, tuple(units), f'{path}: [{name}."{row}"]') for row, fields in content[name].items()
-        ]
-        sources = {(row, "name"): _text(fields, "source", row) for row, fields in content[name].items()}
-        tables[name] = Table(name, tuple(units), rows, sources)
+            raise UserError(f"{place}: no table {name!r}: {_close(name, expected)}")
+        if not isinstance(lines, dict) or not lines:
+            raise UserError(f'{place}: table {name} has no rows: add one, as in [{name}."row name"]')
+        columns = tuple(expected[name])
+        rows = [_choice(fields, row, columns, f'{place}: [{name}."{row}"]') for row, fields in lines.items()]
+        sources = {(row, "name"): _text(fields, "source", row) for row, fields in lines.items()}
+        tables[name] = Table(name, columns, rows, sources)
     return tables
 
 
@@ -316,3 +330,45 @@ def _choice(fields: object, name: str, columns: tuple[str, ...], place: str) -> 
         if key not in fields:
             raise UserError(f"{place} lacks {key}: every row needs {', '.join(columns)}")
     return {"name": name} | {key: _number(fields[key], f"{place}: {key}") for key in columns}
+
+
+# Rows that a study brings along
+
+
+def own_tables(content: Mapping[str, Any], place: str) -> list[Table]:
+    """Rows of the catalogues that stand in a study file: [hardware."NAME"] as a hardware file has it, [models."NAME"]
+    with every column of the sheet Models, [choices.TABLE."NAME"] as choices.toml has it.
+
+    Raises `UserError` that names what is wrong.
+    """
+    devices = _named(content.get("hardware", {}), f"{place}: [hardware]")
+    models_content = _named(content.get("models", {}), f"{place}: [models]")
+    own = [
+        _hardware_table((f'{place}: [hardware."{name}"]', {"name": name, **fields}) for name, fields in devices.items())
+    ]
+    rows = [_model_row(fields, name, f'{place}: [models."{name}"]') for name, fields in models_content.items()]
+    sources = {(name, "name"): _text(fields, "source", place) for name, fields in models_content.items()}
+    own.append(Table(MODELS, tuple(table_columns()[MODELS]), rows, sources))
+    own.extend(_choice_tables(content.get("choices", {}), f"{place}: [choices]").values())
+    return own
+
+
+def _named(content: Any, place: str) -> dict[str, dict[str, Any]]:
+    for name, fields in content.items():
+        if not isinstance(fields, dict):
+            raise UserError(f"{place}: {name} is {fields!r}: make it a table of numbers")
+    return dict(content)
+
+
+def _model_row(fields: Mapping[str, Any], name: str, place: str) -> dict[str, Any]:
+    units = table_columns()[MODELS]
+    for key in fields:
+        if key not in (*units, "source"):
+            raise UserError(f"{place} has no column {key!r}: {_close(key, units)}")
+    for key in units:
+        if key not in fields:
+            raise UserError(f"{place} lacks {key}: every model needs {', '.join(units)}")
+    return {"name": check_name(name, f"model in {place}")} | {
+        key: _text(fields, key, place) if unit == "text" else _number(fields[key], f"{place}: {key}")
+        for key, unit in units.items()
+    }

@@ -56,6 +56,7 @@ def _study(study: str, hardware: str | None, model: str | None, settings: tuple[
 @solbook.command()
 @study_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write; STUDY.xlsx if not given.")
+@click.option("--addin", is_flag=True, help="For the xlwings add-in: STUDY.xlsm with settings, and a script beside it.")
 @click.option("--force", is_flag=True, help="Overwrite a file even if somebody edited it.")
 @click.option("--protect", is_flag=True, help="Lock calculations (without a password); inputs stay open.")
 def build(
@@ -65,6 +66,7 @@ def build(
     model: str | None,
     settings: tuple[str, ...],
     output: Path | None,
+    addin: bool,
     force: bool,
     protect: bool,
 ) -> None:
@@ -74,13 +76,23 @@ def build(
     from pyxl.writer import workbook_bytes, write_file
     from workbook.book import plan
 
+    count = len(loaded.strategies)
+    strategies = "1 strategy" if count == 1 else f"{count} strategies"
+    if addin:
+        from workbook.addin import excel, lite
+
+        target = output or excel.default_target(study)
+        lite.require_replaceable(target.parent, force=force)
+        script = excel.write_workbook(loaded, target, protect=protect, force=force)
+        folder = lite.write(target.parent)
+        click.echo(f'{target}: {strategies}. Keep {script} beside it: "Run main" on the tab xlwings runs it.')
+        click.echo(f"{folder}: for xlwings Lite in Excel's browser and on Mac, see the README.")
+        return
     target = output or Path(f"{Path(study).stem}.xlsx")
     if target.suffix.lower() != ".xlsx":
         raise UserError(f"{target} must end in .xlsx: Excel opens no workbook under another name")
     require_replaceable(target, force=force)
     write_file(target, workbook_bytes(plan(loaded, protect=protect)))
-    count = len(loaded.strategies)
-    strategies = "1 strategy" if count == 1 else f"{count} strategies"
     click.echo(f"{target}: {strategies}. Open it in Excel or LibreOffice; start at Summary.")
 
 
@@ -207,6 +219,54 @@ def study_list() -> None:
     from workbook.tables import studies_table
 
     studies_table()
+
+
+@solbook.group()
+def addin() -> None:
+    """The Python engine beside the formulas of an open workbook: buttons, and functions in cells."""
+
+
+@addin.command("libreoffice")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default="solbook.oxt",
+    show_default=True,
+    help="The file to write.",
+)
+@click.option("--build-only", is_flag=True, help="Write the extension, do not install it.")
+def addin_libreoffice(output: Path, *, build_only: bool) -> None:
+    """Write the extension for LibreOffice and install it for this user: the menu SOL, and functions in cells."""
+    from pyxl.libreoffice.extension import install
+    from pyxl.writer import write_file
+    from workbook.addin.libreoffice import IDENTIFIER, build
+
+    write_file(output, build())
+    if build_only:
+        click.echo(f"{output}: install it with: unopkg add --force {output}")
+        return
+    install(output)
+    click.echo(f"{output}: installed. Restart LibreOffice: the menu SOL, and functions such as =SOL_HBM_PEAK(...).")
+    click.echo(f"To remove it: unopkg remove {IDENTIFIER}, or Extensions in LibreOffice's menu Tools.")
+
+
+@addin.command("install")
+def addin_install() -> None:
+    """Install xlwings' add-in and the tab SOL into Excel."""
+    from workbook.addin import excel
+
+    for line in excel.install(sys.platform):
+        click.echo(line)
+
+
+@addin.command("remove")
+def addin_remove() -> None:
+    """Take the tab SOL out of Excel."""
+    from workbook.addin import excel
+
+    for line in excel.remove(sys.platform):
+        click.echo(line)
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from pyxl.rows import RowModel
 from pyxl.scenario import DIFFERING, POSSIBLE, Scenario, first, shown
 from workbook.analysis import analysis
 from workbook.collectives import collectives
-from workbook.file_inputs import Inputs, read_inputs
+from workbook.file_inputs import Inputs
 from workbook.operators import operators
 from workbook.sheets import elasticities, precision, recomputation, summary
 from workbook.sheets.checks import ENGINE
@@ -73,10 +73,9 @@ def agree(found: Any, expected: Any, scale: float = 0.0) -> bool:
     return bool(abs(float(found) - float(expected)) <= TOLERANCE * scale)
 
 
-def compare(found: Mapping[Place, Any], recalculated: Mapping[Place, Value]) -> Iterator[tuple[Difference, bool]]:
-    """Each quantity in a workbook's contents, as an evaluator recalculated it, and whether Python agrees."""
-    inputs = read_inputs(found, recalculated)
-    values, sheets = inputs.values(), reader.grids(found)
+def compare(inputs: Inputs, recalculated: Mapping[Place, Value]) -> Iterator[tuple[Difference, bool]]:
+    """Each quantity of a workbook with these inputs, as it was recalculated, and whether Python agrees."""
+    values, sheets = inputs.values(), inputs.sheets
     mistyped = list(_mistyped(inputs, recalculated))
     if mistyped:  # what follows from a text where a number is needed differs between spreadsheets
         yield from ((difference, False) for difference in mistyped)

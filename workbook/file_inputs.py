@@ -18,8 +18,9 @@ CATALOGUES = ("Hardware", "Models", "Choices")  # sheets
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a file says: by strategy its inputs, the tables' columns, and the constants."""
+    """What a workbook says: its sheets, by strategy its inputs, the tables' columns, and the constants."""
 
+    sheets: Mapping[str, reader.Grid]
     rows: reader.ModelRows
     strategies: Mapping[str, Mapping[str, Any]]
     columns: Mapping[str, tuple[Any, ...]]
@@ -59,7 +60,7 @@ def read_inputs(found: Mapping[Place, Any], recalculated: Mapping[Place, Value])
         }
         for strategy in rows.columns
     }
-    return Inputs(rows, strategies, columns, constants)
+    return Inputs(sheets, rows, strategies, columns, constants)
 
 
 def _typed(name: str, value: Any) -> Any:

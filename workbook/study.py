@@ -1,7 +1,8 @@
 """Studies: which strategies to compare, on which model and hardware, read from a file that a user edits.
 
 A study file is TOML: `title`, `description`, a table [common] of inputs that all strategies share and one
-table [strategies."NAME"] per strategy. Keys are the inputs of the analysis, or look-ups to override.
+table [strategies."NAME"] per strategy. Keys are the inputs of the analysis, or look-ups to override. It may bring
+catalogue rows of its own: [hardware."NAME"], [models."NAME"], [choices.TABLE."NAME"].
 """
 
 from __future__ import annotations
@@ -78,7 +79,15 @@ def _path(reference: str) -> Path:
     return Path(reference)
 
 
-FIELDS: Mapping[str, type] = {"title": str, "description": str, "common": dict, "strategies": dict}
+FIELDS: Mapping[str, type] = {
+    "title": str,
+    "description": str,
+    "common": dict,
+    "strategies": dict,
+    "hardware": dict,
+    "models": dict,
+    "choices": dict,
+}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -86,7 +95,7 @@ def _read(path: Path) -> dict[str, Any]:
     content = catalogue.read_toml(path)
     for key in content:
         if key not in FIELDS:
-            known = 'a study has title, description, [common] and [strategies."NAME"]'
+            known = 'a study has title, description, [common], [strategies."NAME"] and rows of its own'
             raise UserError(f"{path}: unknown field '{key}': {known}")
     for key, kind in FIELDS.items():
         if not isinstance(content.get(key, kind()), kind):
@@ -118,6 +127,8 @@ def load(
     path = _path(reference)
     content = _read(path)
     tables = {table.name: table for table in (catalogue.models(), catalogue.hardware(), *catalogue.choices().values())}
+    for own in catalogue.own_tables(content, str(path)):
+        tables[own.name] = tables[own.name].with_rows(own)
     changes: dict[str, Any] = {}
     for kind, table_name, given, find in (
         ("model", catalogue.MODELS, model, catalogue.model),

@@ -10,6 +10,7 @@ from pyxl.cells import Formula, Place, Value
 from pyxl.errors import MissingProgram, UserError
 from pyxl.evaluators import EVALUATORS, contents
 from workbook.comparison import Difference, agree, compare
+from workbook.file_inputs import read_inputs
 
 
 def differences(path: Path, evaluator: str) -> tuple[list[Difference], int]:
@@ -17,7 +18,7 @@ def differences(path: Path, evaluator: str) -> tuple[list[Difference], int]:
     found = contents(path)
     recalculated = EVALUATORS[evaluator](path)
     try:
-        compared = list(compare(found, recalculated))
+        compared = list(compare(read_inputs(found, recalculated), recalculated))
         scales = {(each.sheet, each.cell): each.scale for each, _ in compared}
         compared.extend(_stored(path, found, recalculated, scales))
     except UserError as error:

@@ -28,7 +28,7 @@ def lay_out(sheet: Sheet, lines: Sequence[CheckLine], scope: Mapping[str, Refere
     for row, line in enumerate(lines, start=top + 1):
         cell = None if line.expression is None else formula_cell(line.expression, scope)
         sheet.put(row, 1, line.name, "label")
-        sheet.put(row, 2, cell, "check")
+        sheet.put(row, 2, cell, "check" if cell else "reported")
         sheet.put(row, 3, line.note, "note")
         results.append(cell.value if cell else None)
     first, last = (top + 1, 2), (top + len(lines), 2)

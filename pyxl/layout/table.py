@@ -25,6 +25,11 @@ class Field:
     lowest: int = 0
 
 
+def source_head(label: str = "") -> str:
+    """The head of the column with the sources of one column's numbers, by its label, or of whole rows."""
+    return f"Source: {label}" if label else "Source"
+
+
 def place_table(
     sheet: Sheet,
     row: int,
@@ -53,10 +58,10 @@ def place_table(
     own = [field for field in fields if any((str(r["name"]), field.name) in sources for r in rows)]
     behind = len(fields) + 2
     for offset, field in enumerate(own):
-        sheet.put(row, behind + offset, f"Source: {field.label}", "header")
+        sheet.put(row, behind + offset, source_head(field.label), "header")
         sheet.widths[behind + offset] = 34
     if any((str(r["name"]), "name") in sources for r in rows):
-        sheet.put(row, behind + len(own), "Source", "header")
+        sheet.put(row, behind + len(own), source_head(), "header")
         sheet.widths[behind + len(own)] = max(60, sheet.widths.get(behind + len(own), 0))
     for offset in range(len(rows) + spare):
         values = rows[offset] if offset < len(rows) else {}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyxl.elasticities import Elasticities, adjoint, elasticity
+from pyxl.elasticities import Elasticities, adjoint, elasticities_at, elasticity
 from pyxl.layout import elasticities_sheet, model_sheet
 from pyxl.operations import ceil, least, most, total, where
 from pyxl.plan import Formula, Sheet
@@ -118,3 +118,23 @@ def test_a_sheet_of_them(model: Model) -> None:
     assert [cell.value for cell in slopes] == pytest.approx([27 / 2, -9 * 27 / 4, 9 * 9 * 3 / 2])
     assert values[0].text.startswith("INDEX(Analysis!$G$")
     assert values[0].text.endswith(",MATCH(Elasticities!$B$5,Analysis!$G$4:$AD$4,0))")
+
+
+def test_a_series_passes_its_members_on(model: Model) -> None:
+    """total() of work and rate: each counts by its share. The largest of both: the one that is it."""
+    model.gather("both", ["work", "rate"])
+
+    @model.quantity("1", "Sum")
+    def everything(both: Any) -> Any:
+        """Both together."""
+        return total(both)
+
+    @model.quantity("1", "Largest")
+    def largest(both: Any) -> Any:
+        """The larger one."""
+        return most(both)
+
+    model.close()
+    values = model.compute(VALUES, {})
+    assert elasticities_at(model, values, {}, "everything", ["work", "rate"]) == {"work": 0.8, "rate": 0.2}
+    assert elasticities_at(model, values, {}, "largest", ["work", "rate"]) == {"work": 1.0}

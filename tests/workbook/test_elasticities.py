@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyxl.elasticities import adjoint, elasticity
+from pyxl.elasticities import adjoint, elasticities_at, elasticity
 from pyxl.quantity import Kind
 from pyxl.readings.unit import parse, unit
 from workbook import study
@@ -113,3 +113,13 @@ def test_slower_clocks_slow_the_step_as_much(name: str, strategy: str) -> None:
     power = {"/s": -1, "s": 1}
     added = sum(power.get(analysis[source].unit[-2:], 0) * computed[elasticity(source)] for source in step_time.sources)
     assert added == pytest.approx(1, rel=1e-9)
+
+
+@pytest.mark.parametrize("each", STUDIES.values(), ids=STUDIES)
+def test_elasticities_at_a_point_are_those_of_the_sheet(each: study.Study) -> None:
+    """Two ways through the same derivatives: added up as formulas, and as numbers."""
+    for values in each.values.values():
+        expected = step_time.compute(values, {})
+        found = elasticities_at(analysis, values, each.columns, step_time.result, step_time.sources)
+        for name in step_time.sources:
+            assert found.get(name, 0) == pytest.approx(expected[elasticity(name)], rel=1e-9, abs=1e-12)

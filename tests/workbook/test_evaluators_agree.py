@@ -89,7 +89,11 @@ INPUT_SETS: Mapping[str, list[dict[str, Any]]] = {
 
 
 def differing(held: Mapping[Place, Any], recalculated: Mapping[Place, Any]) -> list[comparison.Difference]:
-    return [difference for difference, equal in comparison.compare(held, recalculated) if not equal]
+    return [
+        difference
+        for difference, equal in comparison.compare(read_inputs(held, recalculated), recalculated)
+        if not equal
+    ]
 
 
 def failed_checks(recalculated: Mapping[Place, Any], rows: reader.ModelRows) -> list[Any]:
@@ -99,7 +103,7 @@ def failed_checks(recalculated: Mapping[Place, Any], rows: reader.ModelRows) -> 
 @each_evaluator
 def test_as_shipped(recalculate: Any, held: dict[Place, Any], rows: reader.ModelRows) -> None:
     recalculated = recalculate({})
-    compared = list(comparison.compare(held, recalculated))
+    compared = list(comparison.compare(read_inputs(held, recalculated), recalculated))
     assert [difference for difference, equal in compared if not equal] == []
     on_analysis = [difference for difference, _ in compared if difference.sheet == "Analysis" and difference.strategy]
     assert {(each.quantity, each.strategy) for each in on_analysis} == set(itertools.product(rows.rows, rows.columns))

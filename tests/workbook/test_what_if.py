@@ -11,6 +11,7 @@ from pyxl import reader
 from pyxl.cells import Place, Value, letter
 from pyxl.evaluators.libreoffice import Document
 from workbook import comparison, verify
+from workbook.file_inputs import read_inputs
 from workbook.study import Study
 
 OWN = "PP16 EP64 ZeRO-1 DualPipe"
@@ -37,7 +38,11 @@ def cell(grids: dict[str, reader.Grid]) -> Callable[[str, str, str], Place]:
 
 
 def differing(held: Mapping[Place, Any], recalculated: Mapping[Place, Value]) -> list[comparison.Difference]:
-    return [difference for difference, equal in comparison.compare(held, recalculated) if not equal]
+    return [
+        difference
+        for difference, equal in comparison.compare(read_inputs(held, recalculated), recalculated)
+        if not equal
+    ]
 
 
 def check(recalculated: Mapping[Place, Value], grids: dict[str, reader.Grid], name: str) -> Value:

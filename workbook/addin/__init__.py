@@ -7,6 +7,23 @@
 `ACTIONS` are what buttons and menus offer; each calls `click` with an action's key.
 """
 
-from workbook.addin.actions import ACTIONS, Action, click, main
+from workbook.addin.actions import ACTIONS, Action, click, main, run
+from workbook.addin.catalogues import add_hardware, add_model
+from workbook.addin.explanation import explain
+from workbook.addin.exports import export
+from workbook.addin.recomputation import recompute
+from workbook.addin.strategies import add_strategy
 
-__all__ = ["ACTIONS", "Action", "click", "main"]
+__all__ = [
+    "ACTIONS",
+    "Action",
+    "add_hardware",
+    "add_model",
+    "add_strategy",
+    "click",
+    "explain",
+    "export",
+    "main",
+    "recompute",
+    "run",
+]

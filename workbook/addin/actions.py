@@ -1,17 +1,70 @@
-"""What buttons and menus offer: each action's name, its tool tip, and the function that it calls."""
+"""What buttons and menus offer: each action's name, its tool tip, and what it does where a user clicks on it."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyxl.errors import UserError
+from pyxl.open_book import Formulas
+from workbook import catalogue
+from workbook.addin import engine_sheet
+from workbook.addin.catalogues import add_hardware, add_model
+from workbook.addin.explanation import explain
+from workbook.addin.exports import export
+from workbook.addin.files import ask_for_file
+from workbook.addin.opened import opened
+from workbook.addin.recomputation import recompute
+from workbook.addin.strategies import add_strategy
+
+if TYPE_CHECKING:
+    import xlwings as xw
+
+LOG = Path(".solbook") / "addin.log"  # in the user's home
+LARGEST_LOG = 1_000_000
+Run = Callable[["xw.Book", "Formulas | None", "str | Path | None"], str]
 
 
 @dataclass(frozen=True)
 class Action:
-    """A button: its key, its label, and the tip that explains it."""
+    """A button: its key, its label, the tip that explains it, and what it does, with a file where it needs one."""
 
     key: str
     label: str
     tip: str
+    run: Run
+
+
+def _recompute(book: xw.Book, formulas: Formulas | None, path: str | Path | None) -> str:
+    return str(recompute(book, formulas))
+
+
+def _add_strategy(book: xw.Book, formulas: Formulas | None, path: str | Path | None) -> str:
+    if path is None and opened(book, formulas).selected_strategy() is None:
+        path = ask_for_file(book, "A study file", "toml", catalogue.templates_directory() / "studies")
+    return add_strategy(book, path, formulas=formulas)
+
+
+def _add_hardware(book: xw.Book, formulas: Formulas | None, path: str | Path | None) -> str:
+    folder = catalogue.templates_directory() / "hardware"
+    return add_hardware(book, path or ask_for_file(book, "A hardware file", "toml", folder), formulas)
+
+
+def _add_model(book: xw.Book, formulas: Formulas | None, path: str | Path | None) -> str:
+    folder = catalogue.templates_directory() / "models"
+    return add_model(book, path or ask_for_file(book, "A Hugging Face config.json", "json", folder), formulas)
+
+
+def _export(book: xw.Book, formulas: Formulas | None, path: str | Path | None) -> str:
+    return f"Written: {export(book, path, formulas=formulas)}. solbook build takes it."
+
+
+def _explain(book: xw.Book, formulas: Formulas | None, path: str | Path | None) -> str:
+    return str(explain(book, formulas=formulas))
 
 
 ACTIONS = (
@@ -19,22 +72,89 @@ ACTIONS = (
         "recompute",
         "Recompute",
         "Compute every quantity in Python from the inputs in this workbook, and compare: see the sheet Engine.",
+        _recompute,
     ),
     Action(
         "add_strategy",
         "Add strategy",
         "Copy the strategy at the cursor into the next free column; elsewhere, take strategies from a study file.",
+        _add_strategy,
     ),
-    Action("add_hardware", "Add hardware", "Add a device from a hardware file (.toml) to the sheet Hardware."),
-    Action("add_model", "Add model", "Add a model from a Hugging Face config.json to the sheet Models."),
-    Action("export", "Export strategy", "Write the strategy at the cursor to a study file that solbook build accepts."),
-    Action("explain", "Explain cell", "The formula of the selected cell in names and values, and what moves it most."),
+    Action(
+        "add_hardware",
+        "Add hardware",
+        "Add a device from a hardware file (.toml) to the sheet Hardware.",
+        _add_hardware,
+    ),
+    Action("add_model", "Add model", "Add a model from a Hugging Face config.json to the sheet Models.", _add_model),
+    Action(
+        "export",
+        "Export strategy",
+        "Write the strategy at the cursor to a study file that solbook build accepts.",
+        _export,
+    ),
+    Action(
+        "explain",
+        "Explain cell",
+        "The formula of the selected cell in names and values, and what moves it most.",
+        _explain,
+    ),
 )
+TALKATIVE = ("recompute", "explain")  # they write sheets of their own
+
+
+def run(key: str, book: xw.Book, formulas: Formulas | None = None, path: str | Path | None = None) -> str:
+    """Run an action on a workbook, say in the workbook and in the log how it went, and return that.
+
+    `formulas` as for `pyxl.open_book.read`; `path` is the file of an action that needs one, None to ask the user.
+    """
+    action = next(action for action in ACTIONS if action.key == key)
+    try:
+        said = action.run(book, formulas, path)
+    except UserError as error:
+        said = f"{action.label}: {error}"
+        _log().warning("%s, %s", book.name, said)
+        _tell(book, said, show=True)
+    except Exception as error:
+        said = f"{action.label} failed, which is a mistake in solbook: {error!r}; the log {LOG} in your home says more"
+        _log().exception("%s, %s", book.name, action.label)
+        _tell(book, said, show=True)
+    else:
+        _log().info("%s, %s: %s", book.name, action.label, said)
+        if key not in TALKATIVE:
+            _tell(book, said, show=False)
+    return said
+
+
+def _tell(book: xw.Book, message: str, *, show: bool) -> None:
+    """Write a message on the sheet Engine, and show that; where the workbook takes no sheet, in a window."""
+    try:
+        engine_sheet.write_message(book, message, show=show)
+    except UserError as error:
+        _log().warning("%s: %s", book.name, error)
+        book.app.alert(message, "solbook")
+
+
+def _log() -> logging.Logger:
+    logger = logging.getLogger("solbook")
+    if not logger.handlers:
+        path = Path.home() / LOG
+        try:
+            path.parent.mkdir(exist_ok=True)
+            handler: logging.Handler = RotatingFileHandler(path, maxBytes=LARGEST_LOG, backupCount=1, encoding="utf-8")
+        except OSError:
+            handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+    return logger
 
 
 def click(key: str) -> None:
     """Run the action of a button on the workbook that called."""
-    raise NotImplementedError(key)
+    import xlwings as xw
+
+    run(key, xw.Book.caller())
 
 
 def main() -> None:

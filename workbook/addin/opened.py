@@ -20,38 +20,32 @@ if TYPE_CHECKING:
     import xlwings as xw
 
 MODEL_SHEET = "Analysis"
+DOCUMENTING = ("Formulas", "Sources", "Validation")  # long, and nothing there is asked for
 
 
 @dataclass(frozen=True)
 class Opened:
-    """What the open workbook holds (`held`) and shows (`shown`), by place."""
+    """What the open workbook holds (`held`) and shows (`shown`), by place; `is_manual` if it computes when asked to."""
 
     book: xw.Book
     held: Mapping[Place, Any]
     shown: Mapping[Place, Value]
+    is_manual: bool = False
 
     @cached_property
     def inputs(self) -> Inputs:
         """Its inputs. Raises `UserError` where it is not ours or lacks some."""
         return read_inputs(self.held, self.shown)
 
-    @cached_property
+    @property
     def sheets(self) -> Mapping[str, reader.Grid]:
         """Its sheets by title."""
-        return reader.grids(self.held)
+        return self.inputs.sheets
 
     @cached_property
     def located(self) -> Located:
         """Where the analysis stands in it."""
         return Located(analysis, self.inputs.rows, self.sheets, CATALOGUES)
-
-    @property
-    def is_manual(self) -> bool:
-        """Whether it is computed only when somebody asks for it."""
-        try:
-            return str(self.book.app.calculation) == "manual"
-        except NotImplementedError:  # the spreadsheet does not say
-            return False
 
     def selected_strategy(self) -> str | None:
         """The strategy in whose column the cursor is."""
@@ -75,4 +69,12 @@ def opened(book: xw.Book, formulas: Formulas | None = None) -> Opened:
             f"{book.name} is no solbook workbook, or its sheet '{MODEL_SHEET}' was renamed or deleted: open one that "
             "solbook build wrote, or give the sheet its name back"
         )
-    return Opened(book, *read(book, (title for title in SHEETS if title in titles), formulas))
+    held, shown = read(book, (title for title in SHEETS if title in titles and title not in DOCUMENTING), formulas)
+    return Opened(book, held, shown, _is_manual(book))
+
+
+def _is_manual(book: xw.Book) -> bool:
+    try:
+        return str(book.app.calculation) == "manual"
+    except NotImplementedError:  # the spreadsheet does not say
+        return False

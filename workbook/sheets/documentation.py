@@ -74,6 +74,7 @@ SHEETS = {
     "Validation": "Published training runs against their lower bounds",
     "Sources": "Every source and what rests on it",
     "About": "This sheet",
+    "xlwings.conf": "What xlwings needs to know: which Python, which functions",
 }
 
 CORRECTIONS = (
@@ -144,15 +145,15 @@ def _sources(study: Study) -> Iterable[tuple[str, str]]:
     yield from CORRECTION_SOURCES
 
 
-def about(sheets: Iterable[Sheet]) -> Sheet:
-    """The last sheet; `sheets` are those before it."""
+def about(sheets: Iterable[Sheet], further: Iterable[Sheet] = ()) -> Sheet:
+    """The last sheet of the analysis; `sheets` are those before it, `further` ones those behind."""
     sheet = start("About", "About this workbook", PURPOSE)
     sheet.widths.update({1: 44, 2: 130})
     row = documentation.lay_out_prose(sheet, FIRST_ROW + 1, FACTS)
     sheet.put(row + 1, 1, "Sheets", "section")
     sheet.put(row + 1, 2, None, "section")
     row += 2
-    for each in (*sheets, sheet):
+    for each in (*sheets, sheet, *further):
         sheet.put(row, 1, each.title, "link", link=each.title)
         sheet.put(row, 2, SHEETS[each.title], "text")
         row += 1

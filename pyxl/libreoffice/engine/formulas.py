@@ -35,6 +35,7 @@ _ERROR = r"#(?:N/A|DIV/0!|VALUE!|NAME\?|NUM!|NULL!)"
 _NATIVE_LOST, _EXCEL_LOST = rf"\$?#REF!\.{_CELL}|\$?[A-Z]{{0,3}}\$?#REF!\d*", rf"#REF!(?:{_CELL})?"
 _NATIVE_TOKEN = re.compile(rf"({_FIXED}|{_NATIVE_LOST}|{_ERROR}|(?<![\w$]){_CELL}(?![\w(.]))")
 _EXCEL_TOKEN = re.compile(rf"({_FIXED}|{_EXCEL_LOST}|{_ERROR}|(?<![\w$.]){_CELL}(?![\w(!.]))")
+_TRUTH = re.compile(rf"{_TEXT}|(?<![\w.!$'])(?:TRUE|FALSE)(?![\w.(!])", re.IGNORECASE)
 _FUNCTION = re.compile(rf"{_TEXT}|(?<![\w.])[A-Z][A-Z0-9._]*(?=\()")
 
 
@@ -80,7 +81,9 @@ def _lost_in_native(reference: str) -> str:
 
 
 def _renamed(text: str, functions: Mapping[str, str]) -> str:
-    return _FUNCTION.sub(lambda found: functions.get(found[0], found[0]), text)
+    """With other names of functions. The parser would read a bare TRUE as the number 1."""
+    called = _TRUTH.sub(lambda found: found[0] if found[0].startswith('"') else f"{found[0]}()", text)
+    return _FUNCTION.sub(lambda found: functions.get(found[0], found[0]), called)
 
 
 class Syntax:
