@@ -144,6 +144,7 @@ class Range(base_classes.Range):
             if kind := known.kind(self.api.NumberFormat):
                 yield (0, 0, self.shape[0] - 1, self.shape[1] - 1), kind
             return
+        # Through a pipe this is most of the time that reading takes, 0.2 s for a sheet of 225 looks; inside, 5 ms.
         for alike in self.api.getUniqueCellFormatRanges():
             if kind := known.kind(alike.NumberFormat):
                 for part in alike.RangeAddresses:
