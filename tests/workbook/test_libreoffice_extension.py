@@ -21,6 +21,7 @@ from pyxl import reader
 from pyxl.errors import MissingProgram, UserError
 from pyxl.libreoffice import extension
 from pyxl.libreoffice.running import bridge, program, properties
+from workbook import study as studies
 from workbook.addin import ACTIONS
 from workbook.addin import libreoffice as addin
 from workbook.analysis import analysis
@@ -297,12 +298,27 @@ def test_a_saved_document_computes_when_it_is_opened_again(office: Office) -> No
         again.close(True)
 
 
-def test_it_recomputes_the_shipped_workbook_until_it_is_removed(shipped: Path) -> None:
+def test_the_menu_acts_on_the_shipped_workbook_until_it_is_removed(shipped: Path, rows: reader.ModelRows) -> None:
+    """Inside LibreOffice, in its own Python. Its dialogs are cancelled where there is no window to show them."""
+    strategy = next(reversed(rows.columns))
     with _installed(probed=False) as folder:
         with _started(folder) as office:
             document = office.opened(shipped)
-            office.click(document, f"service:{MENU}?recompute")
-            assert "Engine" in document.Sheets.ElementNames
+
+            def said(action: str) -> str:
+                office.click(document, f"service:{MENU}?{action}")
+                return str(document.Sheets.getByName("Engine").getCellRangeByName("A4").String)
+
+            assert " values compared by solbook " in said("recompute")
+            assert document.Sheets.getByName("Engine").getCellRangeByName("A5").String == "All agree."
+            assert said("add_hardware") == "Add hardware: no file was chosen: nothing was done"
+            sheet, cell = rows.place("devices", strategy)
+            document.CurrentController.select(document.Sheets.getByName(sheet).getCellRangeByName(cell))
+            assert said("add_strategy").startswith(f"'{strategy} (2)' is a copy of '{strategy}'")
+            assert said("export").endswith(".toml. solbook build takes it.")
+            assert list(studies.load(str(next(folder.glob("*.toml")))).strategies) == [strategy]
+            office.click(document, f"service:{MENU}?explain")
+            assert document.Sheets.getByName("Explain").getCellRangeByName("B4").String == "devices"
             document.close(True)
         unopkg = str(Path(program()).resolve().parent / "unopkg")
         subprocess.run(_as_user(folder, unopkg, "remove", addin.IDENTIFIER, _profile(folder)), check=True, timeout=60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -110,7 +111,9 @@ def run(key: str, book: xw.Book, formulas: Formulas | None = None, path: str | P
     """
     action = next(action for action in ACTIONS if action.key == key)
     try:
-        said = action.run(book, formulas, path)
+        with ExitStack() as stack:
+            _pause_drawing(book, stack)
+            said = action.run(book, formulas, path)
     except UserError as error:
         said = f"{action.label}: {error}"
         _log().warning("%s, %s", book.name, said)
@@ -124,6 +127,13 @@ def run(key: str, book: xw.Book, formulas: Formulas | None = None, path: str | P
         if key not in TALKATIVE:
             _tell(book, said, show=False)
     return said
+
+
+def _pause_drawing(book: xw.Book, until: ExitStack) -> None:
+    """Draw the window once at the end: charts are drawn anew with every cell otherwise."""
+    with suppress(NotImplementedError):  # the spreadsheet in the browser draws at the end anyway
+        book.app.screen_updating = False
+        until.callback(setattr, book.app, "screen_updating", True)
 
 
 def _tell(book: xw.Book, message: str, *, show: bool) -> None:

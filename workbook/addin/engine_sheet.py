@@ -9,7 +9,7 @@ from pyxl.quantity import Failure
 from pyxl.readings.number import OK
 from pyxl.style import STYLES
 from workbook import __version__
-from workbook.addin.own_sheets import head, own_sheet
+from workbook.addin.own_sheets import as_text, head, own_sheet
 from workbook.analysis import analysis
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def write_message(book: xw.Book, message: str, *, show: bool) -> None:
     head(sheet, HEADING, WIDTHS)
     lines = message.splitlines()
     cells = sheet.range((FIRST_REMARK, 1), (FIRST_REMARK + len(lines) - 1, 1))
-    cells.value = [[line] for line in lines]
+    cells.value = [[as_text(line)] for line in lines]
     cells.color = _fill("bad" if show else "passed")
     (sheet if show else before).activate()
 
@@ -104,24 +104,21 @@ def _cells(line: Line) -> list[Any]:
     return [
         difference.sheet,
         difference.cell,
-        difference.strategy,
+        as_text(difference.strategy),
         difference.quantity,
         quantity.unit if quantity else "",
         _shown(difference.found),
         _shown(difference.expected),
         "" if line.verdict in UNCOMPARED else _relative(difference.found, difference.expected),
         line.verdict,
-        difference.why,
+        as_text(difference.why),
     ]
 
 
 def _shown(value: Any) -> Any:
-    """A value as a cell takes it: a text that begins with = is no formula."""
     if isinstance(value, Failure):
         return value.code
-    if isinstance(value, str) and value.startswith("="):
-        return f"'{value}"
-    return "" if value is None else value
+    return "" if value is None else as_text(value)
 
 
 def _relative(found: Any, expected: Any) -> Any:

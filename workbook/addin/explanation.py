@@ -16,7 +16,7 @@ from pyxl.readings.formula import number_text
 from pyxl.readings.words import words
 from pyxl.style import STYLES
 from workbook.addin.opened import MODEL_SHEET, Opened, opened
-from workbook.addin.own_sheets import head, own_sheet
+from workbook.addin.own_sheets import as_text, head, own_sheet
 from workbook.analysis import analysis
 from workbook.catalogue import HARDWARE, MODELS
 from workbook.comparison import ROW_SHEETS, compare
@@ -214,7 +214,7 @@ def _write(book: xw.Book, found: Explanation) -> None:
         lines += map(list, found.movers)
     top, bottom = FIRST_ROW, FIRST_ROW + len(lines) - 1
     table = sheet.range((top, 1), (bottom, len(WIDTHS)))
-    table.value = lines
+    table.value = [list(map(as_text, line)) for line in lines]
     table.horizontal_alignment = "left"
     table.wrap_text = True
     sheet.range((top, 1), (bottom, 1)).font.bold = True

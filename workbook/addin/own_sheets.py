@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyxl.errors import UserError
 
@@ -43,3 +43,8 @@ def head(sheet: xw.Sheet, heading: str, widths: Sequence[float]) -> None:
     sheet["A1"].font.size = 16
     sheet["A2"].value = OWNER
     sheet["A2"].font.italic = True
+
+
+def as_text(value: Any) -> Any:
+    """A value as a cell takes it: a text that begins with = is no formula, and one that begins with ' keeps that."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "'")) else value

@@ -16,6 +16,7 @@ from pyxl.quantity import Kind
 from workbook import study
 from workbook.addin.catalogues import add_row
 from workbook.addin.opened import MODEL_SHEET, Opened, opened
+from workbook.addin.own_sheets import as_text
 from workbook.analysis import analysis
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _slots(read: Opened) -> Iterator[int]:
 def _write(read: Opened, model: str, column: int, name: str, inputs: Mapping[str, Any]) -> str:
     """Fill a column: the looks of a model strategy's, this name, these inputs, and every formula as it should be."""
     rows, sheet = read.inputs.rows, read.book.sheets[MODEL_SHEET]
-    contents: dict[int, Any] = {rows.head: name}
+    contents: dict[int, Any] = {rows.head: as_text(name)}
     for key, row in rows.rows.items():
         content = inputs[key] if key in inputs else read.located.formula(key, column)
         # Where no formula can be made, and where an input is one of the user's own, the copy has what fits.

@@ -26,6 +26,8 @@ _book_class: Any = xw.Book  # which keeps the book of `Book.caller()`
 
 _log = logging.getLogger(__name__)
 
+_OPEN_FILE, _ACCEPTED = 0, 1  # com.sun.star.ui.dialogs.TemplateDescription and ExecutableDialogResults
+
 # com.sun.star.awt.MessageBoxButtons, and the answers by MessageBoxResults
 _BUTTONS = {"ok": 1, "ok_cancel": 2, "yes_no": 3, "yes_no_cancel": 4}
 _ANSWERS = {0: "cancel", 1: "ok", 2: "yes", 3: "no"}
@@ -217,6 +219,17 @@ class App(base_classes.App):
         )
         answer = _ANSWERS[box.execute()]
         return answer if answer in buttons.split("_") else _UNASKED[buttons]
+
+    def ask_for_file(self, title: str, suffix: str, folder: Path) -> str:
+        """The file that the user chooses, at first in `folder`; an empty text where none is chosen. Not of xlwings."""
+        name = "com.sun.star.ui.dialogs.FilePicker"
+        picker = self.context.ServiceManager.createInstanceWithArgumentsAndContext(name, (_OPEN_FILE,), self.context)
+        picker.setTitle(title)
+        picker.appendFilter(f"*.{suffix}", f"*.{suffix}")
+        picker.setDisplayDirectory(folder.as_uri())
+        if picker.execute() != _ACCEPTED:  # as it is where there is no window
+            return ""
+        return str(bridge().fileUrlToSystemPath(picker.getSelectedFiles()[0]))
 
     def quit(self) -> None:
         """End this LibreOffice without saving. Raises `NotImplementedError` for one that we did not start."""
