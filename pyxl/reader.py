@@ -117,6 +117,14 @@ class KeyedTable:
         column = self.heads.get(source_head(label))
         return str(self.grid.cells.get((row, column)) or "") if column else ""
 
+    def lines(self, recalculated: Mapping[Place, Value]) -> list[dict[str, Any]]:
+        """The rows: a value (or None) per key."""
+        return [
+            {key: value_at(self.grid, row, column, recalculated) for key, column in self.columns.items()}
+            | {"name": name}
+            for row, name in self.rows.items()
+        ]
+
 
 def keyed_tables(grid: Grid) -> Iterator[KeyedTable]:
     """The tables of a catalogue sheet: each has a row of keys that begins with "name", two rows below its title."""
@@ -130,16 +138,6 @@ def keyed_tables(grid: Grid) -> Iterator[KeyedTable]:
             {str(content): column for column, content in grid.row(key_row)},
             {row: str(name) for row, name in grid.column(1) if row > key_row and (end is None or row < end)},
         )
-
-
-def tables(grid: Grid, recalculated: Mapping[Place, Value]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The tables of a catalogue sheet: title, and rows with a value (or None) per column key."""
-    for table in keyed_tables(grid):
-        rows = [
-            {key: value_at(grid, row, column, recalculated) for key, column in table.columns.items()} | {"name": name}
-            for row, name in table.rows.items()
-        ]
-        yield table.title, rows
 
 
 def value_at(grid: Grid, row: int, column: int, recalculated: Mapping[Place, Value]) -> Any:

@@ -42,11 +42,13 @@ def read_inputs(found: Mapping[Place, Any], recalculated: Mapping[Place, Value])
     for title in CATALOGUES:
         if title not in sheets:
             raise UserError(f"this is no solbook workbook: it has no sheet '{title}'")
-        for table, lines in reader.tables(sheets[title], recalculated):
-            for column in ("name", *expected.get(table, {})):
-                columns[f"{table}.{column}"] = tuple(
-                    line.get(column) if column == "name" else _typed(column, line.get(column)) for line in lines
-                )
+        for table in reader.keyed_tables(sheets[title]):
+            lines = table.lines(recalculated)
+            for column in ("name", *expected.get(table.title, {})):
+                if column in table.columns:
+                    columns[f"{table.title}.{column}"] = tuple(
+                        line[column] if column == "name" else _typed(column, line[column]) for line in lines
+                    )
     missing = [key for key in analysis.columns if key not in columns]
     if missing:
         raise UserError(f"the workbook lacks the catalogue column {missing[0]}")

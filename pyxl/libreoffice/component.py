@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -42,10 +45,12 @@ def implementations(identifier: str, functions: tuple[str, str], click: tuple[st
 
         def trigger(self, key: str) -> None:
             """Run the action of the menu entry."""
-            from pyxl.libreoffice import engine
+            with _compiled_once():
+                from pyxl.libreoffice import engine
 
-            engine.inside(self._context)
-            _named(click)(key)
+                engine.inside(self._context)
+                action = _named(click)
+            action(key)
 
     helper = unohelper.ImplementationHelper()
     for made, name in ((Functions, FUNCTIONS), (Menu, MENU)):
@@ -56,6 +61,16 @@ def implementations(identifier: str, functions: tuple[str, str], click: tuple[st
 def _named(place: tuple[str, str]) -> Any:
     module, name = place
     return getattr(import_module(module), name)
+
+
+@contextmanager
+def _compiled_once() -> Iterator[None]:
+    """Keep what imports compile, beside the extension's files: LibreOffice has Python compile anew each time."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def _method(function: CellFunction) -> Any:

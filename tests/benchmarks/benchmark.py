@@ -143,6 +143,34 @@ def sweeps(runs: int) -> str:
     return table(["Strategies at once", "Seconds of one core", "Strategies per second"], rows)
 
 
+def in_libreoffice(folder: Path, runs: int) -> str:
+    """The extension, installed: from the click in the menu to the verdict on the sheet, and functions in cells."""
+    from tests.workbook.installed import MENU, installed, started
+    from workbook.addin.libreoffice import extension
+
+    with installed(lambda _: extension()) as home, started(home) as office:
+        document = office.opened(folder / "shipped.xlsx")
+
+        def click(action: str) -> float:
+            begun = time.perf_counter()
+            office.click(document, f"service:{MENU}?{action}")
+            return time.perf_counter() - begun
+
+        rows = [["Recompute, first click", f"{click('recompute'):.2f}"]]
+        rows.append(["Recompute, further ones", f"{statistics.median(click('recompute') for _ in range(runs)):.2f}"])
+        cells = office.sheet.getCellRangeByName("B1:B2000")
+        office.write("A1:A2000", tuple((float(row),) for row in range(2000)))
+        cells.setFormulaArray(tuple((f"=SOL_STEP_TOKENS(A{row};4096)",) for row in range(1, 2001)))
+        seconds = []
+        for _ in range(runs):
+            begun = time.perf_counter()
+            office.document.calculateAll()
+            seconds.append(time.perf_counter() - begun)
+        rows.append(["2,000 functions in cells, computed anew", f"{statistics.median(seconds):.2f}"])
+        document.close(True)
+    return table(["In LibreOffice, deepseek-v3-h800", "Seconds"], rows)
+
+
 def main() -> None:
     """Measure and print."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
@@ -151,6 +179,9 @@ def main() -> None:
         print(f"Medians of {runs} runs, Python {sys.version.split()[0]}, {os.cpu_count()} cores.\n")
         print(commands(folder, runs), flush=True)
         print()
+        if shutil.which("soffice"):
+            print(in_libreoffice(folder, runs), flush=True)
+            print()
         print(growth(folder, runs), flush=True)
         print()
         print(sweeps(runs))

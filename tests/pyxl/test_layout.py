@@ -214,7 +214,7 @@ def test_tables_are_read_back_with_rows_that_a_user_added() -> None:
     sheet.put(8, 1, "Mine")
     sheet.put(8, 2, Formula("B7*2", 80.0))
     grid = reader.grids(contents(sheet))["Choices"]
-    assert dict(reader.tables(grid, {("Choices", "B8"): 80.0})) == {
+    assert {table.title: table.lines({("Choices", "B8"): 80.0}) for table in reader.keyed_tables(grid)} == {
         "Devices": [*DEVICES, {"name": "Mine", "rate": 80}],
         "Others": [{"name": "Only", "size": 3}],
     }

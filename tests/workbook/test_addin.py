@@ -77,12 +77,16 @@ class TestRecompute:
         cell("devices", OWN).value = 1024
         cell("scale_out_measured", OWN).value = 40e9
         analysis = book.sheets["Analysis"]
+        row = cell("compute_time").row
         analysis.range("300:300").insert("down")
+        moved = analysis.range(f"{row + 1}:{row + 1}").impl.api.RangeAddress
+        analysis.impl.api.moveRange(analysis.range("A300").impl.api.getCellByPosition(0, 0).CellAddress, moved)
         analysis.range("D:D").insert("right")
         found = addin.recompute(book)
         assert causes(found) == []
         assert found.verdict == "OK"
         assert opened(book).inputs.strategies[OWN]["scale_out_measured"] == 40e9
+        assert opened(book).inputs.rows.rows["compute_time"] == 300
 
     def test_a_number_typed_over_a_formula_is_found(self, book: xw.Book, cell: Cell) -> None:
         where = cell("compute_time")
@@ -168,6 +172,10 @@ class TestRecompute:
         found = addin.recompute(book)
         assert found.verdict == "OK"
         assert any("this workbook is of solbook 0.0.1" in remark for remark in found.remarks)
+        models = book.sheets["Models"]
+        models.range("B:B").delete("left")  # a column that this version looks up
+        with pytest.raises(UserError, match=r"lacks the catalogue column .*; this workbook is of solbook 0\.0\.1"):
+            addin.recompute(book)
 
     def test_a_sheet_that_somebody_called_engine_is_left_alone(self, book: xw.Book) -> None:
         own = book.sheets.add("Engine", after=book.sheets[-1])

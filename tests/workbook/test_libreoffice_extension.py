@@ -2,25 +2,21 @@
 
 import io
 import os
-import shutil
-import signal
-import socket
 import subprocess
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from tempfile import mkdtemp
-from typing import Any
 
 import pytest
 
 from pyxl import reader
 from pyxl.errors import MissingProgram, UserError
 from pyxl.libreoffice import extension
+from pyxl.libreoffice.extension import Extension
 from pyxl.libreoffice.running import bridge, program, properties
+from tests.workbook.installed import MENU, Office, as_user, installed, opened, profile, started
 from workbook import study as studies
 from workbook.addin import ACTIONS
 from workbook.addin import libreoffice as addin
@@ -32,9 +28,6 @@ Solbook = Callable[..., "subprocess.CompletedProcess[str]"]
 
 pytestmark = pytest.mark.libreoffice
 
-USER = "nobody"
-START_LIMIT = 60.0
-MENU = f"{addin.IDENTIFIER}.Menu"
 PROBE = """
 from pathlib import Path
 
@@ -44,139 +37,27 @@ def click(key):
 OPENS = "com.sun.star.sheet.SpreadsheetDocument"
 
 
-@dataclass
-class Office:
-    """A running LibreOffice with the extension: its context and an empty document."""
-
-    context: Any
-    folder: Path
-    document: Any
-
-    def service(self, name: str, *arguments: Any) -> Any:
-        manager = self.context.ServiceManager
-        if arguments:
-            return manager.createInstanceWithArgumentsAndContext(name, arguments, self.context)
-        return manager.createInstanceWithContext(name, self.context)
-
-    @property
-    def sheet(self) -> Any:
-        return self.document.Sheets.getByIndex(0)
-
-    def opened(self, path: Path) -> Any:
-        """A copy of the workbook, which the user may change, in a window of its own."""
-        copy = self.folder / path.name
-        shutil.copyfile(path, copy)
-        copy.chmod(0o644)
-        if os.geteuid() == 0:
-            shutil.chown(copy, USER)
-        return _opened(self.service("com.sun.star.frame.Desktop"), copy.as_uri())
-
-    def click(self, document: Any, command: str) -> None:
-        """What a menu entry does."""
-        frame = document.CurrentController.Frame
-        frame.activate()
-        self.service("com.sun.star.frame.DispatchHelper").executeDispatch(frame, command, "", 0, ())
-
-    def shown(self, formula: str) -> str:
-        """What a cell with the formula shows."""
-        cell = self.sheet.getCellRangeByName("Z1")
-        cell.Formula = formula
-        return str(cell.String)
-
-    def rows(self, area: str, formula: str) -> Any:
-        """The values of an array formula."""
-        cells = self.sheet.getCellRangeByName(area)
-        cells.setArrayFormula(formula)
-        try:
-            return cells.getDataArray()
-        finally:
-            cells.setArrayFormula("")
-
-    def write(self, area: str, rows: Any) -> None:
-        self.sheet.getCellRangeByName(area).setDataArray(rows)
+def _probed(home: Path) -> Extension:
+    """The extension, but its menu only writes into a file what was clicked."""
+    built = addin.extension()
+    probe = {"probe.py": PROBE.format(folder=str(home)).encode()}
+    return replace(built, click=("probe", "click"), files={**built.files, **probe})
 
 
-def _as_user(folder: Path, *command: str) -> list[str]:
-    """The command, as a user whose home is the folder, with no Python of ours on its path."""
-    home = ["env", "-u", "PYTHONPATH", f"HOME={folder}", f"TMPDIR={folder}", "LC_ALL=C.UTF-8", *command]
-    return ["runuser", "-u", USER, "--", *home] if os.geteuid() == 0 else home
-
-
-def _profile(folder: Path) -> str:
-    return f"-env:UserInstallation={(folder / 'profile').as_uri()}"
-
-
-@contextmanager
-def _started(folder: Path) -> Iterator[Office]:
-    uno = bridge()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"socket,host=127.0.0.1,port={free.getsockname()[1]};urp"
-    options = ("--headless", "--norestore", "--nologo", "--nodefault", f"--accept={address};")
-    process = subprocess.Popen(
-        _as_user(folder, program(), _profile(folder), *options),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        local = uno.getComponentContext()
-        resolver = local.ServiceManager.createInstanceWithContext("com.sun.star.bridge.UnoUrlResolver", local)
-        context, deadline = None, time.monotonic() + START_LIMIT
-        while context is None:
-            try:
-                context = resolver.resolve(f"uno:{address};StarOffice.ComponentContext")
-            except uno.getClass("com.sun.star.connection.NoConnectException"):
-                assert time.monotonic() < deadline, "LibreOffice does not start"
-                time.sleep(0.05)
-        desktop = context.ServiceManager.createInstanceWithContext("com.sun.star.frame.Desktop", context)
-        yield Office(context, folder, _opened(desktop, "private:factory/scalc"))
-        with suppress(Exception):
-            desktop.terminate()
-            process.wait(10)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def _opened(desktop: Any, url: str) -> Any:
-    return desktop.loadComponentFromURL(url, "_blank", 0, properties(Hidden=True))
-
-
-@contextmanager
-def _installed(*, probed: bool) -> Iterator[Path]:
-    """The home of a user who has the extension; probed, its menu only writes into a file what was clicked."""
+@pytest.fixture(autouse=True, scope="module")
+def _bridged() -> None:
     try:
         bridge()
     except UserError as error:
         if os.environ.get("SOLBOOK_REQUIRE_LIBREOFFICE") == "1":
             raise
         pytest.skip(str(error))
-    home = Path(mkdtemp(prefix="solbook-"))
-    built = addin.extension()
-    if probed:
-        probe = {"probe.py": PROBE.format(folder=str(home)).encode()}
-        built = replace(built, click=("probe", "click"), files={**built.files, **probe})
-    path = home / "solbook.oxt"
-    path.write_bytes(extension.extension_bytes(built))
-    run = subprocess.run
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            if os.geteuid() == 0:
-                shutil.chown(home, USER)
-                patch.setattr(extension, "_require_user", lambda: None)
-            patch.setattr(extension.subprocess, "run", lambda command, **rest: run(_as_user(home, *command), **rest))
-            extension.install(path, _profile(home))
-        yield home
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
 def office() -> Iterator[Office]:
-    with _installed(probed=True) as folder, _started(folder) as started:
-        yield started
+    with installed(_probed) as folder, started(folder) as running:
+        yield running
 
 
 def test_cells_compute_quantities(office: Office) -> None:
@@ -292,7 +173,7 @@ def test_a_saved_document_computes_when_it_is_opened_again(office: Office) -> No
     for suffix, name in (("ods", "calc8"), ("xlsx", "Calc MS Excel 2007 XML")):
         url = (office.folder / f"saved.{suffix}").as_uri()
         office.document.storeToURL(url, properties(FilterName=name))
-        again = _opened(office.service("com.sun.star.frame.Desktop"), url)
+        again = opened(office.service("com.sun.star.frame.Desktop"), url)
         again.calculateAll()
         assert again.Sheets.getByIndex(0).getCellRangeByName("A9").Value == 9e11  # NVIDIA V100: 900 GB/s
         again.close(True)
@@ -301,8 +182,8 @@ def test_a_saved_document_computes_when_it_is_opened_again(office: Office) -> No
 def test_the_menu_acts_on_the_shipped_workbook_until_it_is_removed(shipped: Path, rows: reader.ModelRows) -> None:
     """Inside LibreOffice, in its own Python. Its dialogs are cancelled where there is no window to show them."""
     strategy = next(reversed(rows.columns))
-    with _installed(probed=False) as folder:
-        with _started(folder) as office:
+    with installed(lambda _: addin.extension()) as folder:
+        with started(folder) as office:
             document = office.opened(shipped)
 
             def said(action: str) -> str:
@@ -321,8 +202,8 @@ def test_the_menu_acts_on_the_shipped_workbook_until_it_is_removed(shipped: Path
             assert document.Sheets.getByName("Explain").getCellRangeByName("B4").String == "devices"
             document.close(True)
         unopkg = str(Path(program()).resolve().parent / "unopkg")
-        subprocess.run(_as_user(folder, unopkg, "remove", addin.IDENTIFIER, _profile(folder)), check=True, timeout=60)
-        with _started(folder) as office:
+        subprocess.run(as_user(folder, unopkg, "remove", addin.IDENTIFIER, profile(folder)), check=True, timeout=60)
+        with started(folder) as office:
             assert office.shown('=SOL_HBM_PEAK("H800 SXM5 80GB")') == "#NAME?"
 
 

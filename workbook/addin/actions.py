@@ -164,7 +164,14 @@ def click(key: str) -> None:
     """Run the action of a button on the workbook that called."""
     import xlwings as xw
 
-    run(key, xw.Book.caller())
+    try:
+        book = xw.Book.caller()
+    except Exception as error:  # each spreadsheet has its own, also where none is open
+        _log().warning("%s: no workbook called (%s)", key, error)
+        if xw.apps.active is not None:
+            xw.apps.active.alert("Open a workbook that solbook wrote first.", "solbook")
+        return
+    run(key, book)
 
 
 def main() -> None:

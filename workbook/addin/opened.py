@@ -12,6 +12,7 @@ from pyxl.cells import Place, Value
 from pyxl.errors import UserError
 from pyxl.located import Located
 from pyxl.open_book import Formulas, read, sheet_titles
+from workbook import __version__
 from workbook.analysis import analysis
 from workbook.file_inputs import CATALOGUES, Inputs, read_inputs
 from workbook.sheets.documentation import SHEETS
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import xlwings as xw
 
 MODEL_SHEET = "Analysis"
+MADE_BY = "solbook "  # how the sheet About begins to say so
+ADVICE = "export its strategies with the add-in of its own version, then build it anew"
 DOCUMENTING = ("Formulas", "Sources", "Validation")  # long, and nothing there is asked for
 
 
@@ -35,7 +38,22 @@ class Opened:
     @cached_property
     def inputs(self) -> Inputs:
         """Its inputs. Raises `UserError` where it is not ours or lacks some."""
-        return read_inputs(self.held, self.shown)
+        try:
+            return read_inputs(self.held, self.shown)
+        except UserError as error:
+            if self.age:
+                raise UserError(f"{error}; {self.age}") from error
+            raise
+
+    @property
+    def age(self) -> str:
+        """What to say of a workbook of another version; nothing of one of ours."""
+        stated = (text for (sheet, _), text in self.held.items() if sheet == "About")
+        made_by = next((str(text) for text in stated if str(text).startswith(MADE_BY)), "")
+        version = made_by.removeprefix(MADE_BY).partition(",")[0]
+        if version in ("", __version__):
+            return ""
+        return f"this workbook is of solbook {version}, the engine of {__version__}: {ADVICE}"
 
     @property
     def sheets(self) -> Mapping[str, reader.Grid]:

@@ -12,7 +12,6 @@ from pyxl.open_book import Formulas
 from pyxl.quantity import Kind
 from pyxl.readings.formula import formula
 from pyxl.readings.number import OK
-from workbook import __version__
 from workbook.addin import engine_sheet
 from workbook.addin.opened import MODEL_SHEET, Opened, opened
 from workbook.analysis import analysis
@@ -98,22 +97,8 @@ def examine(read: Opened) -> Recomputation:
     """Compare, and say why what differs does."""
     compared = list(compare(read.inputs, read.shown))
     lines = list(_classified(read, compared, dict(_problems(read))))
-    remarks = []
-    if read.is_manual:
-        remarks.append(STALE)
-    if (written_by := _version(read)) not in ("", __version__):
-        remarks.append(
-            f"this workbook is of solbook {written_by}, the engine of {__version__}: export its strategies and build it"
-            " anew"
-        )
+    remarks = [remark for remark in (STALE if read.is_manual else "", read.age) if remark]
     return Recomputation(tuple(lines), tuple(remarks))
-
-
-def _version(read: Opened) -> str:
-    """The version that the workbook says it was written by."""
-    about = read.sheets.get("About")
-    said = next((line for _, line in about.column(2) if str(line).startswith("solbook ")), "") if about else ""
-    return str(said).removeprefix("solbook ").partition(",")[0]
 
 
 def _problems(read: Opened) -> Iterator[tuple[Place, str]]:
