@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-import zipfile
 from collections.abc import Mapping
-from io import BytesIO
 from xml.sax.saxutils import escape
 
+from pyxl.archive import packed, parts
 from pyxl.plan import Value
 from pyxl.quantity import Failure
 
-FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 CORE_PROPERTIES = "docProps/core.xml"
 _MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
 _CELL = re.compile(rb'^<c r="([A-Z]+\d+)"([^>]*)>(<f(?: [^>]*)?>[^<]*</f>|<f(?: [^>]*)?/>)(?:<v ?/>|<v></v>)')
@@ -68,16 +66,9 @@ def _patch(sheet: bytes, values: Mapping[str, Value]) -> bytes:
 
 def with_stored_values(file: bytes, values: Mapping[str, Mapping[str, Value]]) -> bytes:
     """The workbook with a stored value beside each formula; `values` is by part name and cell address."""
-    output = BytesIO()
-    with zipfile.ZipFile(BytesIO(file)) as source, zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as target:
-        for name in source.namelist():
-            data = source.read(name)
-            if name in values:
-                data = _patch(data, values[name])
-            if name == CORE_PROPERTIES:  # openpyxl always writes the time of saving
-                data = _MODIFIED.sub(rb"\g<1>2000-01-01T00:00:00Z\g<2>", data)
-            info = zipfile.ZipInfo(name, FIXED_TIME)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.external_attr = 0o600 << 16
-            target.writestr(info, data)
-    return output.getvalue()
+    contents = parts(file)
+    for name, stored in values.items():
+        contents[name] = _patch(contents[name], stored)
+    # openpyxl always writes the time of saving
+    contents[CORE_PROPERTIES] = _MODIFIED.sub(rb"\g<1>2000-01-01T00:00:00Z\g<2>", contents[CORE_PROPERTIES])
+    return packed(contents)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pyxl.excel.package import packed, parts, replaced
+from pyxl.archive import packed, parts, replaced
 
 PROJECT = "xl/vbaProject.bin"
 OVERRIDE = b'<Override PartName="/xl/vbaProject.bin" ContentType="application/vnd.ms-office.vbaProject"/>'

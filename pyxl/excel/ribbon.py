@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from lxml import etree  # type: ignore[import-untyped]
 
+from pyxl.archive import packed, parts, replaced
 from pyxl.excel.macros import PROJECT
-from pyxl.excel.package import packed, parts, replaced
 from pyxl.excel.settings import Setting
 from pyxl.excel.vba import with_source
 

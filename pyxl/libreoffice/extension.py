@@ -8,18 +8,17 @@ Source: LibreOffice, "Extensions" in the Developer's Guide; OpenOffice wiki, "Ca
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import subprocess
 import sys
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import escape, quoteattr
 
+from pyxl.archive import packed
 from pyxl.cell_functions import Argument, CellFunction
 from pyxl.errors import MissingProgram, UserError
 from pyxl.libreoffice.component import FUNCTIONS, INTERFACE, MENU
@@ -129,14 +128,7 @@ def extension_bytes(extension: Extension) -> bytes:
     contents = {path: text.encode() for path, text in texts.items()}
     contents |= {f"pythonpath/{path}": content for path, content in extension.files.items()}
     contents |= {f"licenses/{path}": content for path, content in extension.licenses.items()}
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, content in sorted(contents.items()):
-            entry = zipfile.ZipInfo(path)  # of 1980-01-01
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, content)
-    return file.getvalue()
+    return packed(dict(sorted(contents.items())))
 
 
 def _manifest() -> str:
@@ -254,7 +246,7 @@ def distribution_files(name: str, without: Sequence[str] = ()) -> tuple[dict[str
     try:
         listed = metadata.files(name) or []
     except metadata.PackageNotFoundError:
-        raise MissingProgram(f"the extension takes {name} along: pip install {name}") from None
+        raise MissingProgram(f"the extension takes {name} along: pip install 'solbook[addin]'") from None
     modules: dict[str, bytes] = {}
     licenses: dict[str, bytes] = {}
     for file in listed:

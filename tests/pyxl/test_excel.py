@@ -12,8 +12,8 @@ from olefile import OleFileIO
 from oletools.olevba import VBA_Parser, decompress_stream
 from openpyxl import load_workbook
 
+from pyxl.archive import parts
 from pyxl.excel.macros import PROJECT, with_macros
-from pyxl.excel.package import parts
 from pyxl.excel.ribbon import MODULE, RIBBON, Button, Tab, ribbon_addin
 from pyxl.excel.settings import Setting, settings_sheet
 from pyxl.excel.vba import compressed, with_source

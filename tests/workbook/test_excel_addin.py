@@ -15,8 +15,8 @@ from lxml import etree
 from oletools.olevba import VBA_Parser
 from openpyxl import load_workbook
 
+from pyxl.archive import packed, parts
 from pyxl.evaluators import libreoffice
-from pyxl.excel.package import packed, parts
 from pyxl.excel.ribbon import MODULE, RIBBON
 from pyxl.libreoffice.running import properties
 from workbook import addin, cli

@@ -7,16 +7,15 @@ the add-in imports, and unpacks them when it starts. xlwings Lite keeps main.py 
 from __future__ import annotations
 
 import base64
-import io
 import pkgutil
 import textwrap
-import zipfile
 from collections.abc import Iterator
 from importlib import metadata
 from modulefinder import ModuleFinder
 from pathlib import Path
 
 import workbook
+from pyxl.archive import packed
 from pyxl.errors import MissingProgram
 from pyxl.fingerprint import require_replaceable_text, signed
 from pyxl.writer import write_file
@@ -27,7 +26,6 @@ FOLDER = "xlwings-lite"
 OURS = ("pyxl", "workbook")
 TEMPLATES = ("choices.toml", "hardware/*", "models/*", "studies/*")
 PACKAGES = "pint\ntomli-w\n"  # for units in files, and to write studies
-EPOCH = (1980, 1, 1, 0, 0, 0)  # equal inputs give an equal main.py
 
 MAIN = '''\
 """{title}: the add-in for xlwings Lite. Paste this as main.py, and requirements.txt beside it.
@@ -120,11 +118,7 @@ def write(beside: Path) -> Path:
 
 def engine() -> bytes:
     """The modules that the add-in imports, and the templates, as a zip archive."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, content in contents():
-            archive.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED, 9)
-    return packed.getvalue()
+    return packed(dict(contents()))
 
 
 def contents() -> Iterator[tuple[str, bytes]]:
