@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pyxl.evaluators.libreoffice import Session
+from pyxl.libreoffice import engine
 from pyxl.writer import workbook_bytes
 from workbook.book import plan
 from workbook.study import load
@@ -23,9 +23,8 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         book, pdf = Path(folder) / "workbook.xlsx", Path(folder) / "workbook.pdf"
         book.write_bytes(workbook_bytes(plan(load())))
-        with Session() as session:
-            document = session.open(book)
-            document.export_pdf(pdf)
+        with engine.started() as app:
+            app.books.open(book).to_pdf(pdf)
         for name, (page, left, top, width, height) in PICTURES.items():
             box = ["-x", left, "-y", top, "-W", width, "-H", height]
             command = [

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from openpyxl import Workbook
 from pyxl.errors import UserError
 from pyxl.evaluators import EVALUATORS, contents, formualizer, formulas, libreoffice
 from pyxl.files import require_workbook
-from pyxl.libreoffice import running
+from pyxl.libreoffice import engine, running
 
 SHEET, OTHER = "My Inputs", "Results"
 WRONG = b"<v>999</v>"
@@ -209,7 +208,7 @@ def test_libreoffice_is_explained_when_missing(path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(running, "PROGRAMS", ("no such program",))
     with pytest.raises(UserError, match=r"^LibreOffice is not installed: .*apt install libreoffice-calc$"):
         libreoffice.evaluate(path)
-    with pytest.raises(UserError, match=r"^LibreOffice is not installed"), libreoffice.Session():
+    with pytest.raises(UserError, match=r"^LibreOffice is not installed"), engine.started():
         pass
 
 
@@ -236,48 +235,7 @@ class TestLibreOfficeLeavesNothing:
         with pytest.raises(KeyboardInterrupt):
             libreoffice.evaluate(path)
 
-    def test_after_a_session(self, path: Path, leaves_nothing: Callable[[], list[str]]) -> None:
-        with libreoffice.Session() as session:
-            session.open(path)
-            assert leaves_nothing()
-
-    def test_after_a_session_that_failed(self, path: Path) -> None:
-        with pytest.raises(UserError, match="cannot read"), libreoffice.Session() as session:
-            session.open(path.with_name("missing.xlsx"))
-
-    def test_after_a_session_that_does_not_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_after_one_that_does_not_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(running, "END_LIMIT", 0.2)
         with running.Office() as office:
             os.killpg(office.process.popen.pid, signal.SIGSTOP)
-
-
-@pytest.mark.libreoffice
-def test_a_session_edits_copies_and_prints_as_a_user_does(path: Path, tmp_path: Path) -> None:
-    before = path.read_bytes()
-    with libreoffice.Session() as session:
-        document = session.open(path)
-        assert document.value(OTHER, "A1") == 8.0
-        assert document.value(OTHER, "A5") == "#DIV/0!"
-        assert document.value(OTHER, "Z99") == ""
-        document.set(SHEET, "A1", 5)
-        document.set(SHEET, "B1", "TPU")
-        assert document.value(OTHER, "A1") == 10.0
-        assert document.value(OTHER, "A3") == "TPUs"
-        values = document.values(OTHER)
-        assert (values["A6"], values["A7"], values["A9"], values["A11"]) == ("#N/A", "#VALUE!", "#DIV/0!", 125.0)
-
-        document.copy_column(OTHER, "A", "C")
-        # Copied two columns on, a formula reads two columns on: 'My Inputs'!C1 is empty.
-        assert document.value(OTHER, "C1") == 0.0
-        document.set(SHEET, "C1", 3)
-        assert document.value(OTHER, "C11") == 27.0
-        assert "B1" not in document.values(OTHER)
-
-        document.save(tmp_path / "saved.xlsx")
-        document.export_pdf(tmp_path / "printed.pdf")
-        document.close()
-        with pytest.raises(UserError, match="is damaged or cut off"):
-            session.open(spoil("cut off", path))
-    assert contents(tmp_path / "saved.xlsx", stored_values=True)[OTHER, "C11"] == 27
-    assert (tmp_path / "printed.pdf").read_bytes().startswith(b"%PDF")
-    assert path.read_bytes() == before

@@ -182,14 +182,11 @@ def test_a_read_only_file_may_not(path: Path) -> None:
 
 
 @pytest.mark.libreoffice
-def test_a_file_that_libreoffice_saved_may_be_replaced(path: Path, tmp_path: Path) -> None:
-    from pyxl.evaluators.libreoffice import Session
-
-    with Session() as session:
-        document = session.open(path)
-        document.save(tmp_path / "saved.xlsx")
-        document.set("Data", "B1", 5)
-        document.save(tmp_path / "edited.xlsx")
+def test_a_file_that_libreoffice_saved_may_be_replaced(app: Any, path: Path, tmp_path: Path) -> None:
+    with app.books.open(path) as book:
+        book.save(tmp_path / "saved.xlsx")
+        book.sheets["Data"]["B1"].value = 5
+        book.save(tmp_path / "edited.xlsx")
     fingerprint.require_replaceable(tmp_path / "saved.xlsx", force=False)
     with pytest.raises(UserError, match="was edited"):
         fingerprint.require_replaceable(tmp_path / "edited.xlsx", force=False)

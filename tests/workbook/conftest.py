@@ -1,5 +1,6 @@
 """The shipped workbook, built once through the real command line, and the programs that recalculate it."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from pyxl import reader
-from pyxl.cells import Place, Value
+from pyxl.cells import Place, Value, letter
 from pyxl.evaluators import contents, formualizer, formulas, libreoffice
 from pyxl.plan import Plan
 from workbook import study as studies
@@ -59,9 +60,15 @@ def held(shipped: Path) -> dict[Place, Any]:
 
 
 @pytest.fixture(scope="session")
-def rows(held: dict[Place, Any]) -> reader.ModelRows:
+def grids(held: dict[Place, Any]) -> dict[str, reader.Grid]:
+    """The sheets of the shipped workbook by row and column number."""
+    return reader.grids(held)
+
+
+@pytest.fixture(scope="session")
+def rows(grids: dict[str, reader.Grid]) -> reader.ModelRows:
     """Where quantities and strategies stand on the sheet Analysis."""
-    return reader.model_rows(reader.grids(held), "Analysis", analysis.quantities, {})
+    return reader.model_rows(grids, "Analysis", analysis.quantities, {})
 
 
 @pytest.fixture(scope="session")
@@ -80,16 +87,40 @@ def by_libreoffice(shipped: Path) -> Recalculate:
     return lambda edits: libreoffice.evaluate(shipped, edits)
 
 
-@pytest.fixture(scope="session")
-def office(app: Any) -> Iterator[libreoffice.Session]:
-    """A running LibreOffice, the one that this worker has."""
-    with libreoffice.Session(app.impl.context) as session:
-        yield session
+@pytest.fixture
+def opened(app: Any, shipped: Path, tmp_path: Path) -> Iterator[Any]:
+    """A copy of the shipped workbook, open in LibreOffice, as an xlwings.Book."""
+    with app.books.open(shutil.copyfile(shipped, tmp_path / "opened.xlsx")) as book:
+        yield book
 
 
 @pytest.fixture
-def opened(office: libreoffice.Session, shipped: Path) -> Iterator[libreoffice.Document]:
-    """The shipped workbook, open in LibreOffice."""
-    document = office.open(shipped)
-    yield document
-    document.close()
+def at(opened: Any) -> Callable[[str, str], Any]:
+    """The cell of the opened workbook at an address of a sheet; an error reads as its text."""
+    return lambda sheet, address: opened.sheets[sheet][address].options(err_to_str=True)
+
+
+@pytest.fixture
+def copy_strategy(opened: Any, at: Any, rows: reader.ModelRows) -> Callable[[int, int, str], None]:
+    """Copy a whole column of the opened workbook onto another, as a user does to add a strategy, and name it."""
+
+    def copy(column: int, onto: int, name: str) -> None:
+        analysis = opened.sheets["Analysis"]
+        analysis[f"{letter(column)}:{letter(column)}"].copy(analysis[f"{letter(onto)}1"])
+        at(*rows.grid.place(rows.head, onto)).value = name
+
+    return copy
+
+
+@pytest.fixture
+def summary(opened: Any, grids: Mapping[str, reader.Grid]) -> Callable[[str, str], Any]:
+    """What the sheet Summary of the opened workbook shows of a strategy under a heading."""
+    sheet, grid = opened.sheets["Summary"], grids["Summary"]
+
+    def shown(strategy: str, heading: str) -> Any:
+        head, column = min(place for place, content in grid.cells.items() if content == heading)
+        names = next(column for column, content in grid.row(head) if content == "Strategy")
+        below = sheet.range((head + 1, names), (max(grid.cells)[0], names)).value
+        return sheet[head + below.index(strategy), column - 1].options(err_to_str=True).value
+
+    return shown

@@ -7,20 +7,13 @@ import pytest
 
 from pyxl import reader
 from pyxl.cells import letter
-from pyxl.evaluators.libreoffice import Document
 from pyxl.layout.model_sheet import SLOTS, SPARE_SLOTS
 from workbook.verify import differences
 
 pytestmark = pytest.mark.libreoffice
 
 OWN = "PP16 EP64 ZeRO-1 DualPipe"
-
-
-def line(opened: Document, strategy: str) -> list[Any]:
-    """A strategy's line in the first table of the sheet Summary: bound, fits, step time."""
-    cells = opened.values("Summary")
-    row = next(cell[1:] for cell, value in cells.items() if cell[0] == "B" and value == strategy)
-    return [cells[f"{column}{row}"] for column in "CDE"]
+HEADINGS = ("Bound by", "Fits in memory", "Step time, lower bound")
 
 
 @pytest.mark.parametrize(
@@ -45,50 +38,57 @@ def line(opened: Document, strategy: str) -> list[Any]:
     ],
 )
 def test_an_impossible_input_is_a_failed_check_in_words(
-    opened: Document, rows: reader.ModelRows, quantity: str, value: Any, words: str
+    opened: Any, at: Any, summary: Any, rows: reader.ModelRows, quantity: str, value: Any, words: str
 ) -> None:
     """No cell of its line shows a number, no other line and no headline is lost, and every master check says so."""
-    opened.set(*rows.place(quantity, OWN), value)
-    said = [opened.value(*rows.place(name, OWN)) for name in rows.rows if name.startswith("check_")]
-    assert any(str(message).startswith(words) or words in str(message) for message in said)
-    assert line(opened, OWN) == ["invalid"] * 3
-    assert opened.value("Summary", "B3") == "see the sheet Checks"
-    assert opened.value("Summary", "C4") == f"{OWN} hierarchical"
-    assert line(opened, "ZeRO-3 (FSDP)")[0] == "scale-out"
+    at(*rows.place(quantity, OWN)).value = value
+    checks, column = [row for name, row in rows.rows.items() if name.startswith("check_")], rows.columns[OWN]
+    said = opened.sheets["Analysis"].range((min(checks), column), (max(checks), column)).value
+    assert any(words in str(message) for message in said)
+    assert [summary(OWN, heading) for heading in HEADINGS] == ["invalid"] * 3
+    assert at("Summary", "B3").value == "see the sheet Checks"
+    assert at("Summary", "C4").value == f"{OWN} hierarchical"
+    assert summary("ZeRO-3 (FSDP)", "Bound by") == "scale-out"
 
 
-def test_a_renamed_strategy_stays_chosen(opened: Document, rows: reader.ModelRows) -> None:
-    opened.set("Analysis", f"{letter(rows.columns[OWN])}4", "Renamed")
-    assert opened.value("Roofline", "B5") == opened.value("Stages", "B5") == "Renamed"
-    assert line(opened, "Renamed")[0] == "compute"
-    assert opened.value("Summary", "B3") == "OK"
+def test_a_renamed_strategy_stays_chosen(at: Any, summary: Any, rows: reader.ModelRows) -> None:
+    at(*rows.grid.place(rows.head, rows.columns[OWN])).value = "Renamed"
+    assert at("Roofline", "B5").value == at("Stages", "B5").value == "Renamed"
+    assert summary("Renamed", "Bound by") == "compute"
+    assert at("Summary", "B3").value == "OK"
 
 
 @pytest.mark.parametrize("columns", [1, 3])
 def test_deleted_columns_leave_the_rest_whole(
-    opened: Document, rows: reader.ModelRows, tmp_path: Path, columns: int
+    opened: Any, at: Any, rows: reader.ModelRows, tmp_path: Path, columns: int
 ) -> None:
-    opened._sheet("Analysis").Columns.removeByIndex(rows.columns["ZeRO-1"] - 1, columns)
-    assert opened.value("Summary", "C4") == OWN
-    assert opened.value("Summary", "B3") == "OK"
+    first = rows.columns["ZeRO-1"]
+    opened.sheets["Analysis"][f"{letter(first)}:{letter(first + columns - 1)}"].delete()
+    assert at(*rows.grid.place(rows.head, first)).value != "ZeRO-1"
+    assert at("Summary", "C4").value == OWN
+    assert at("Summary", "B3").value == "OK"
     opened.save(tmp_path / "deleted.xlsx")
     assert differences(tmp_path / "deleted.xlsx", "formualizer")[0] == []
 
 
-def test_a_column_inserted_in_the_middle_has_its_line(opened: Document, rows: reader.ModelRows, tmp_path: Path) -> None:
+def test_a_column_inserted_in_the_middle_has_its_line(
+    opened: Any, at: Any, copy_strategy: Any, summary: Any, rows: reader.ModelRows, tmp_path: Path
+) -> None:
     middle = rows.columns["HSDP 64 x 32"]
-    opened._sheet("Analysis").Columns.insertByIndex(middle - 1, 1)
-    opened.copy_column("Analysis", letter(rows.columns[OWN] + 1), letter(middle))
-    opened.set("Analysis", f"{letter(middle)}4", "Inserted")
-    assert line(opened, "Inserted") == line(opened, OWN)
-    assert opened.value("Summary", "B3") == "OK"
+    opened.sheets["Analysis"][f"{letter(middle)}:{letter(middle)}"].insert("right")
+    copy_strategy(rows.columns[OWN] + 1, middle, "Inserted")
+    for heading in HEADINGS:
+        assert summary("Inserted", heading) == summary(OWN, heading)
+    assert at("Summary", "B3").value == "OK"
     opened.save(tmp_path / "inserted.xlsx")
     assert differences(tmp_path / "inserted.xlsx", "formualizer")[0] == []
 
 
-def test_a_strategy_behind_the_last_slot_is_missed_in_words(opened: Document, rows: reader.ModelRows) -> None:
+def test_a_strategy_behind_the_last_slot_is_missed_in_words(
+    opened: Any, at: Any, copy_strategy: Any, rows: reader.ModelRows
+) -> None:
     behind = min(rows.columns.values()) + max(SLOTS, len(rows.columns) + SPARE_SLOTS)
-    opened.copy_column("Analysis", letter(rows.columns[OWN]), letter(behind))
-    opened.set("Analysis", f"{letter(behind)}4", "Behind the last")
-    assert opened.value("Summary", "B3") == "see the sheet Checks"
-    assert any("has no line for a strategy" in str(value) for value in opened.values("Checks").values())
+    copy_strategy(rows.columns[OWN], behind, "Behind the last")
+    assert at("Summary", "B3").value == "see the sheet Checks"
+    said = [value for line in opened.sheets["Checks"].used_range.value for value in line]
+    assert any("has no line for a strategy" in str(value) for value in said)

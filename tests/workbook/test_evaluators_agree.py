@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openpyxl.utils.cell import column_index_from_string, coordinate_from_string
 
 from pyxl import reader
-from pyxl.cells import Place, letter
+from pyxl.cells import Place
 from pyxl.evaluators import contents
-from pyxl.evaluators.libreoffice import Document
 from workbook import comparison
 from workbook.file_inputs import read_inputs
 
@@ -137,69 +135,50 @@ def test_a_comparison_with_python_finds_a_wrong_value(
     assert (difference.sheet, difference.cell, difference.strategy) == (*place, strategy)
 
 
-def saved(document: Document, path: Path) -> tuple[dict[Place, Any], dict[Place, Any]]:
-    """What the cells of an open workbook hold, and their values."""
-    document.save(path)
-    return contents(path), contents(path, stored_values=True)
-
-
-def place_of(document: Document, sheet: str, content: str) -> tuple[str, int]:
-    """Column letters and row of the first cell, by row, that shows a text."""
-    found = [coordinate_from_string(cell) for cell, value in document.values(sheet).items() if value == content]
-    return min(found, key=lambda place: (place[1], len(place[0]), place[0]))
-
-
-def summary(document: Document, strategy: str, heading: str) -> Any:
-    """What the sheet Summary shows of a strategy under a heading."""
-    shown = {coordinate_from_string(cell): value for cell, value in document.values("Summary").items()}
-    column, head = place_of(document, "Summary", heading)
-    names = next(letters for (letters, row), value in shown.items() if row == head and value == "Strategy")
-    line = min(row for (letters, row), value in shown.items() if letters == names and row > head and value == strategy)
-    return shown[column, line]
-
-
 @pytest.mark.libreoffice
 class TestInLibreOffice:
-    def test_a_copied_column_is_a_new_strategy(self, opened: Document, rows: reader.ModelRows, tmp_path: Path) -> None:
+    def test_a_copied_column_is_a_new_strategy(
+        self, opened: Any, at: Any, copy_strategy: Any, summary: Any, rows: reader.ModelRows, tmp_path: Path
+    ) -> None:
         original, last = list(rows.columns)[-2], max(rows.columns.values())
-        column = letter(last + 1)
-        opened.copy_column("Analysis", letter(rows.columns[original]), column)
-        head = next(cell for cell, value in opened.values("Analysis").items() if value == original)
-        opened.set("Analysis", f"{column}{coordinate_from_string(head)[1]}", "DualPipe, 8-way experts")
-        opened.set("Analysis", f"{column}{rows.rows['expert_parallel_size']}", 8)
-        held, values = saved(opened, tmp_path / "saved.xlsx")
+        copy_strategy(rows.columns[original], last + 1, "DualPipe, 8-way experts")
+        at(*rows.grid.place(rows.rows["expert_parallel_size"], last + 1)).value = 8
+        path = tmp_path / "saved.xlsx"
+        opened.save(path)
+        held, values = contents(path), contents(path, stored_values=True)
         assert differing(held, values) == []
         computed = read_inputs(held, values).values()
         assert list(computed) == [*rows.columns, "DualPipe, 8-way experts"]
         new = computed["DualPipe, 8-way experts"]
         assert new["expert_parallel_size"] == 8
         assert new["scale_out_bytes"] != computed[original]["scale_out_bytes"]
-        shown = summary(opened, "DualPipe, 8-way experts", "Step time, lower bound")
+        shown = summary("DualPipe, 8-way experts", "Step time, lower bound")
         assert shown == pytest.approx(new["step_time_lower_bound"], rel=1e-9)
-        assert opened.value("Checks", "B3") == "OK"
+        assert at("Checks", "B3").value == "OK"
 
     def test_an_invalid_input_is_said_in_words_everywhere(
-        self, opened: Document, held: dict[Place, Any], rows: reader.ModelRows
+        self, at: Any, summary: Any, grids: Mapping[str, reader.Grid], rows: reader.ModelRows
     ) -> None:
         strategy = next(iter(rows.columns))
-        opened.set(*rows.place("tensor_parallel_size", strategy), 7)
-        heads = opened.value(*rows.place("check_heads", strategy))
+        at(*rows.place("tensor_parallel_size", strategy)).value = 7
+        heads = at(*rows.place("check_heads", strategy)).value
         assert heads == "tensor_parallel_size must divide the model's num_attention_heads"
-        assert summary(opened, strategy, "Failed checks") > 0
-        for sheet in {sheet for sheet, _ in held}:
-            column, row = place_of(opened, sheet, "Master check")
-            assert "Checks" in str(opened.value(sheet, f"{letter(column_index_from_string(column) + 1)}{row}"))
+        assert summary(strategy, "Failed checks") > 0
+        for grid in grids.values():
+            row, column = min(place for place, content in grid.cells.items() if content == "Master check")
+            assert "Checks" in str(at(*grid.place(row, column + 1)).value)
 
-    def test_a_number_typed_over_a_look_up_flows_through(self, opened: Document, rows: reader.ModelRows) -> None:
+    def test_a_number_typed_over_a_look_up_flows_through(self, at: Any, summary: Any, rows: reader.ModelRows) -> None:
         strategy = "ZeRO-3 (FSDP)"
-        before = opened.value(*rows.place("scale_out_time", strategy))
-        opened.set(*rows.place("scale_out_measured", strategy), 100e9)
-        assert opened.value(*rows.place("scale_out_time", strategy)) == pytest.approx(before / 2, rel=1e-9)
-        assert summary(opened, strategy, "Scale-out (InfiniBand)") == pytest.approx(before / 2, rel=1e-9)
+        time = at(*rows.place("scale_out_time", strategy))
+        before = time.value
+        at(*rows.place("scale_out_measured", strategy)).value = 100e9
+        assert time.value == pytest.approx(before / 2, rel=1e-9)
+        assert summary(strategy, "Scale-out (InfiniBand)") == pytest.approx(before / 2, rel=1e-9)
 
     @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext, of poppler-utils, is not installed")
-    def test_every_number_fits_its_cell_in_print(self, opened: Document, tmp_path: Path) -> None:
-        opened.export_pdf(tmp_path / "printed.pdf")
+    def test_every_number_fits_its_cell_in_print(self, opened: Any, tmp_path: Path) -> None:
+        opened.to_pdf(tmp_path / "printed.pdf")
         read = ["pdftotext", "-layout", tmp_path / "printed.pdf", "-"]
         text = subprocess.run(read, capture_output=True, text=True, check=True).stdout
         assert "Master check" in text

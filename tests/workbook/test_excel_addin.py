@@ -16,7 +16,6 @@ from oletools.olevba import VBA_Parser
 from openpyxl import load_workbook
 
 from pyxl.archive import packed, parts
-from pyxl.evaluators import libreoffice
 from pyxl.excel.ribbon import MODULE, RIBBON
 from pyxl.libreoffice.running import properties
 from workbook import addin, cli
@@ -237,33 +236,30 @@ def test_importing_functions_keeps_them_in_the_addin(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.libreoffice
-def test_libreoffice_reads_the_same_macros(office: libreoffice.Session, tmp_path: Path) -> None:
+def test_libreoffice_reads_the_same_macros(app: Any, tmp_path: Path) -> None:
     """It opens no add-in, so the file says that it is a workbook."""
     contents = parts(excel.addin("win32"))
     kind = "[Content_Types].xml"
     contents[kind] = contents[kind].replace(b"ms-excel.addin.macro", b"ms-excel.sheet.macro")
     (tmp_path / "a.xlsm").write_bytes(packed(contents))
-    document = office.open(tmp_path / "a.xlsm")
-    library = document._component.BasicLibraries.getByName("MyAddin")
     expected = {
         stream.removeprefix("VBA/"): code
         for _, stream, _, code in VBA_Parser("a", data=excel.addin("win32")).extract_macros()
     }
-    assert set(library.ElementNames) == set(expected)
-    for name, code in expected.items():
-        lines = [line for line in code.splitlines() if not line.startswith("Attribute")]
-        assert "\n".join(lines).strip() in library.getByName(name), name
-    document.close()
+    with app.books.open(tmp_path / "a.xlsm") as book:
+        library = book.api.BasicLibraries.getByName("MyAddin")
+        assert set(library.ElementNames) == set(expected)
+        for name, code in expected.items():
+            lines = [line for line in code.splitlines() if not line.startswith("Attribute")]
+            assert "\n".join(lines).strip() in library.getByName(name), name
 
 
 @pytest.mark.libreoffice
-def test_the_macro_runs_the_command_of_the_button_that_was_pressed(office: libreoffice.Session) -> None:
+def test_the_macro_runs_the_command_of_the_button_that_was_pressed(app: Any) -> None:
     """In LibreOffice's Basic, with stand-ins for the button and for RunPython."""
     found = VBA_Parser("a", data=excel.addin("win32")).extract_macros()
     macro = next(code for _, stream, _, code in found if stream == f"VBA/{MODULE}").partition("\n")[2]
-    document = office._desktop.loadComponentFromURL(
-        "private:factory/scalc", "_blank", 0, properties(MacroExecutionMode=4)
-    )
+    document = app.api.loadComponentFromURL("private:factory/scalc", "_blank", 0, properties(MacroExecutionMode=4))
     libraries = document.BasicLibraries
     library = (
         libraries.getByName("Standard") if libraries.hasByName("Standard") else libraries.createLibrary("Standard")

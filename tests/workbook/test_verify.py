@@ -14,7 +14,6 @@ from openpyxl import Workbook, load_workbook
 from pyxl import reader
 from pyxl.cells import Place
 from pyxl.evaluators import contents
-from pyxl.evaluators.libreoffice import Document
 from workbook import verify
 from workbook.cli import main
 from workbook.file_inputs import read_inputs
@@ -218,19 +217,18 @@ def test_an_added_device_is_followed(typed: Any, rows: reader.ModelRows, held: M
 
 @pytest.mark.libreoffice
 class TestThroughLibreOffice:
-    def test_a_file_that_it_saved_is_verified(self, opened: Document, verified: Verified, tmp_path: Path) -> None:
+    def test_a_file_that_it_saved_is_verified(self, opened: Any, verified: Verified, tmp_path: Path) -> None:
         opened.save(tmp_path / "saved.xlsx")
         assert verified(tmp_path / "saved.xlsx")[0] == 0
 
     def test_inserted_rows_and_columns_and_a_moved_row_are_found_by_key(
-        self, opened: Document, verified: Verified, rows: reader.ModelRows, tmp_path: Path
+        self, opened: Any, verified: Verified, rows: reader.ModelRows, tmp_path: Path
     ) -> None:
-        sheet = opened._component.Sheets.getByName("Analysis")
-        sheet.Columns.insertByIndex(2, 1)
-        sheet.Rows.insertByIndex(rows.rows["hbm_time"] - 2, 3)
+        sheet, above = opened.sheets["Analysis"], rows.rows["hbm_time"] - 1
+        sheet["C:C"].insert("right")
+        sheet[f"{above}:{above + 2}"].insert("down")
         row, free = rows.rows["step_time_lower_bound"] + 3, max(rows.rows.values()) + 10
-        moved = sheet.Rows.getByIndex(row - 1)
-        sheet.moveRange(sheet.getCellRangeByName(f"A{free}").CellAddress, moved.RangeAddress)
+        sheet[f"{row}:{row}"].move(sheet[f"A{free}"])
         opened.save(tmp_path / "moved.xlsx")
         found = reader.model_rows(reader.grids(contents(tmp_path / "moved.xlsx")), "Analysis", rows.rows, {})
         assert found.rows["step_time_lower_bound"] == free

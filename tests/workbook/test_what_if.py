@@ -9,7 +9,6 @@ from openpyxl import load_workbook
 
 from pyxl import reader
 from pyxl.cells import Place, Value, letter
-from pyxl.evaluators.libreoffice import Document
 from workbook import comparison, verify
 from workbook.file_inputs import read_inputs
 from workbook.study import Study
@@ -18,11 +17,6 @@ OWN = "PP16 EP64 ZeRO-1 DualPipe"
 OTHER = "ZeRO-3 (FSDP) hierarchical"
 LADDER_CHECK, EULER_CHECK = "Precision agrees with the Analysis", "Elasticities add up"
 SHEETS = ("Precision", "Elasticities")
-
-
-@pytest.fixture
-def grids(held: Mapping[Place, Any]) -> dict[str, reader.Grid]:
-    return reader.grids(held)
 
 
 @pytest.fixture
@@ -129,30 +123,29 @@ def test_each_formula_is_listed_once(grids: Any, held: dict[Place, Any]) -> None
 
 @pytest.mark.libreoffice
 class TestInLibreOffice:
-    def test_a_renamed_strategy_stays_chosen(self, opened: Document, rows: reader.ModelRows) -> None:
-        opened.set("Analysis", f"{letter(rows.columns[OWN])}4", "Renamed")
-        assert [opened.value(sheet, "B5") for sheet in SHEETS] == ["Renamed"] * 2
-        assert opened.value("Summary", "B3") == "OK"
+    def test_a_renamed_strategy_stays_chosen(self, at: Any, rows: reader.ModelRows) -> None:
+        at(*rows.grid.place(rows.head, rows.columns[OWN])).value = "Renamed"
+        assert [at(sheet, "B5").value for sheet in SHEETS] == ["Renamed"] * 2
+        assert at("Summary", "B3").value == "OK"
 
     def test_columns_may_be_inserted_copied_and_deleted(
-        self, opened: Document, rows: reader.ModelRows, tmp_path: Path, cell: Any
+        self, opened: Any, at: Any, copy_strategy: Any, rows: reader.ModelRows, tmp_path: Path
     ) -> None:
-        middle = rows.columns["HSDP 64 x 32"]
-        columns = opened._sheet("Analysis").Columns
-        columns.insertByIndex(middle - 1, 1)
-        opened.copy_column("Analysis", letter(rows.columns[OWN] + 1), letter(middle))
-        opened.set("Analysis", f"{letter(middle)}4", "Inserted")
+        analysis = opened.sheets["Analysis"]
+        middle, deleted = rows.columns["HSDP 64 x 32"], rows.columns["ZeRO-1"]
+        analysis[f"{letter(middle)}:{letter(middle)}"].insert("right")
+        copy_strategy(rows.columns[OWN] + 1, middle, "Inserted")
         for sheet in SHEETS:
-            opened.set(sheet, "B5", "Inserted")
-        columns.removeByIndex(rows.columns["ZeRO-1"] - 1, 1)
-        assert opened.value("Summary", "B3") == "OK"
+            at(sheet, "B5").value = "Inserted"
+        analysis[f"{letter(deleted)}:{letter(deleted)}"].delete()
+        assert at("Summary", "B3").value == "OK"
         opened.save(tmp_path / "columns.xlsx")
         assert verify.differences(tmp_path / "columns.xlsx", "formualizer")[0] == []
 
-    def test_derivatives_that_cancel_out_are_no_difference(self, opened: Document, tmp_path: Path) -> None:
+    def test_derivatives_that_cancel_out_are_no_difference(self, opened: Any, at: Any, tmp_path: Path) -> None:
         """LibreOffice makes a difference of nearly equal numbers 0, where Python keeps its last digits."""
         for sheet in SHEETS:
-            opened.set(sheet, "B5", OTHER)
+            at(sheet, "B5").value = OTHER
         opened.save(tmp_path / "other.xlsx")
         for evaluator in ("formualizer", "libreoffice"):
             assert verify.differences(tmp_path / "other.xlsx", evaluator)[0] == []
