@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyxl.cells import whole
 from pyxl.errors import UserError
 from pyxl.naming import suggestion
 from pyxl.quantity import GIVEN, DefinitionError, Failure, Model, Quantity, attempt
 
 LONGEST_HELP = 255  # characters that Excel takes for the help of a function or of an argument
-LARGEST_WHOLE = 2**53  # from here on a cell's number need not be the whole number that it shows
 TEXT = "text"
 
 Columns = Callable[[], Mapping[str, Sequence[Any]]]
@@ -215,7 +215,7 @@ def _read(name: str, cell: Any, unit: str | None, prefix: str) -> Any:
         return _refused(name, str(cell), "a text" if unit == TEXT else "a number")
     if unit == TEXT:
         return _refused(name, f"{cell:g}" if cell else "empty", "a text")  # LibreOffice passes 0 for an empty cell
-    return int(cell) if abs(cell) < LARGEST_WHOLE and cell == int(cell) else cell
+    return whole(cell)
 
 
 @dataclass(frozen=True)

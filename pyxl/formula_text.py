@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import isfinite
 
 from pyxl.cells import coordinates
 from pyxl.readings.formula import number_text
 
-_CELL = r"\$?[A-Za-z]{1,3}\$?[1-9][0-9]*"
+_CELL = r"\$?[A-Za-z]{1,3}\$?[1-9][0-9]{0,6}"
 _TOKEN = re.compile(
     rf"""
       (?P<text>"(?:[^"]|"")*")
-    | (?P<reference>(?:(?:'(?:[^']|'')+'|[A-Za-z_][\w.]*)!)?{_CELL}(?::{_CELL})?(?![\w(.!]))
+    | (?P<reference>(?:(?:'(?:[^']|'')+'|(?:\[[^]]+\])?[A-Za-z_][\w.]*)!)?{_CELL}(?::{_CELL})?(?![\w(.!]))
     | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-    | (?P<name>\#?[A-Za-z_\\][\w.]*[!?/]?[\w?!]*)
+    | (?P<error>\#(?:N/A|DIV/0!|[A-Z]+[!?]))
+    | (?P<name>[A-Za-z_\\][\w.]*)
     | (?P<blank>\s+)
     | (?P<sign>.)
     """,
@@ -67,17 +69,22 @@ def renamed(text: str, name_of: Callable[[Target], str | None]) -> str:
 
 
 def canonical(text: str) -> tuple[str, ...]:
-    """What a formula says, however it is written: equal for two texts that are the same formula."""
+    """What a formula says, however it is written: equal for two texts that are the same formula.
+
+    Whether references are absolute counts for nothing: the cells that they name are the same.
+    """
     said = []
     for kind, token in _tokens(text):
         if kind == "blank" or token == "@":
             continue
-        if kind == "number":
+        if kind == "number" and isfinite(float(token)):
             said.append(number_text(float(token)))
         elif kind == "reference":
-            said.append(str(target(token)))
+            cells = target(token)
+            spans = [sorted(ends) for ends in zip(cells.first, cells.last, strict=True)]  # B2:A1 is A1:B2
+            said.append(f"{cells.sheet.casefold()}!{spans}")
         elif kind == "name":
-            said.append(token.upper().removeprefix("_XLFN."))
+            said.append(token.upper().removeprefix("_XLFN.").removeprefix("_XLWS."))
         else:
             said.append(token)
     return tuple(_without_calls(said))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,39 +14,42 @@ from pyxl.quantity import Kind, Model
 from pyxl.reader import Grid, ModelRows, keyed_tables
 from pyxl.readings.formula import formula
 
+CONSTANTS = "Constants"
 _COLUMN = "\x00"  # stands for the letters of the formula's own column until they are known
 
 
 @dataclass(frozen=True)
 class Located:
-    """A model whose quantities stand in `rows`; constants are in the second column of the sheet `constants`."""
+    """A model whose quantities stand in `rows`, its constants and tables on other sheets."""
 
     model: Model
     rows: ModelRows
     sheets: Mapping[str, Grid]
     catalogues: tuple[str, ...]
-    constants: str = "Constants"
 
     @cached_property
-    def _constants(self) -> dict[str, int]:
-        grid = self.sheets.get(self.constants)
-        named = grid.column(1) if grid else []
-        return {key: row for row, key in named if key in self.model.quantities}
+    def _constants(self) -> dict[str, tuple[int, int]]:
+        grid = self.sheets.get(CONSTANTS)
+        return grid.listed("Key", "Value") if grid else {}
 
     @cached_property
     def _tables(self) -> dict[str, Target]:
-        """The cells of each table column. Only look-ups say where the free rows behind a table's last one end."""
-        ends: dict[tuple[str, int], int] = {}
+        """The cells of each table column: its rows are those that most look-ups name, free ones behind the last too."""
+        named: dict[tuple[str, int], Counter[tuple[int, int]]] = {}
         for name, quantity in self.model.quantities.items():
             if quantity.kind is Kind.LOOKUP and name in self.rows.rows:
                 contents = (self.rows.content(name, strategy) for strategy in self.rows.columns)
                 for each in references(next((c for c in contents if isinstance(c, Formula)), "")):
-                    ends[each.sheet, each.first[0]] = max(each.last[0], ends.get((each.sheet, each.first[0]), 0))
+                    rows = named.setdefault((each.sheet, each.first[1]), Counter())
+                    rows[each.first[0], each.last[0]] += 1
         found = {}
         for title in self.catalogues:
             for table in keyed_tables(self.sheets[title]):
-                first = table.key_row + 1
-                last = ends.get((title, first), max(table.rows, default=first))
+                spans: Counter[tuple[int, int]] = Counter()
+                for column in table.columns.values():
+                    counted = named.get((title, column), Counter())
+                    spans.update({span: n for span, n in counted.items() if table.key_row < span[0] <= table.end})
+                first, last = spans.most_common(1)[0][0] if spans else (table.key_row + 1, max(table.rows))
                 for key, column in table.columns.items():
                     found[f"{table.title}.{key}"] = Target(title, (first, column), (last, column))
         return found
@@ -53,7 +57,7 @@ class Located:
     @cached_property
     def _names(self) -> dict[Target, str]:
         """What each place outside the model's own sheet is called."""
-        constants = {Target(self.constants, (row, 2), (row, 2)): key for key, row in self._constants.items()}
+        constants = {Target(CONSTANTS, place, place): key for key, place in self._constants.items()}
         return constants | {target: key for key, target in self._tables.items()}
 
     def last_row(self, table: str) -> int:
@@ -81,7 +85,8 @@ class Located:
         if key in self.rows.rows:
             return f"{_COLUMN}{self.rows.rows[key]}"
         if key in self._constants:
-            return f"{quoted(self.constants)}!$B${self._constants[key]}"
+            row, number = self._constants[key]
+            return f"{quoted(CONSTANTS)}!${letter(number)}${row}"
         place = self._tables[key]
         column = letter(place.first[1])
         return f"{quoted(place.sheet)}!${column}${place.first[0]}:${column}${place.last[0]}"
@@ -92,7 +97,9 @@ class Located:
         return None if template is None else f"={template.replace(_COLUMN, letter(column))}"
 
     def is_changed(self, name: str, strategy: str) -> bool:
-        """Whether a quantity's cell holds another formula than it should."""
+        """Whether a quantity's cell holds another formula than it should; an input may hold one of the user's own."""
+        if self.model[name].expression is None:
+            return False
         content, expected = self.rows.content(name, strategy), self.formula(name, self.rows.columns[strategy])
         if not isinstance(content, Formula) or content == expected:
             return False

@@ -15,7 +15,7 @@ LAST_ROW = 1_048_576
 
 _ADDRESS = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})", re.IGNORECASE)
 _ROW_COLUMN_ADDRESS = re.compile(r"(?=.)(R[0-9]*)?(C[0-9]*)?", re.IGNORECASE)
-_NUMBER = re.compile(r"[0-9.,]+(E[+-]?[0-9]+)?%?", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9.,/:-]+(E[+-]?[0-9]+)?%?", re.IGNORECASE)  # or a date, a time
 
 
 def is_cell_address(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyxl.cells import Formula, Place, Value, letter
+from pyxl.cells import Formula, Place, Value, letter, plain
 
 if TYPE_CHECKING:
     import xlwings as xw
@@ -47,8 +47,8 @@ def read(
                     if value is None and not text:
                         continue
                     place = title, f"{letter(column)}{row}"
-                    shown[place] = "" if value is None else value
+                    shown[place] = "" if value is None else plain(value)
                     # A text may begin with = as well: it is what it shows.
                     is_formula = isinstance(text, str) and text.startswith("=") and text != value
-                    held[place] = Formula(text) if is_formula else value
+                    held[place] = Formula(text) if is_formula else plain(value)
     return held, shown

@@ -8,9 +8,10 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from pyxl.cells import Formula, Place, Value, coordinates, letter
+from pyxl.cells import Formula, Place, Value, coordinates, letter, whole
 from pyxl.errors import UserError
 from pyxl.layout.table import source_head
+from pyxl.naming import LAST_ROW
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,35 @@ class Grid:
         """The place of a cell as evaluators name it."""
         return self.title, f"{letter(column)}{row}"
 
+    @cached_property
+    def _texts(self) -> dict[str, list[tuple[int, int]]]:
+        found: dict[str, list[tuple[int, int]]] = {}
+        for row, line in self._lines[0].items():
+            for column, content in line:
+                if isinstance(content, str):
+                    found.setdefault(content, []).append((row, column))
+        return found
+
+    def find(self, text: str) -> list[tuple[int, int]]:
+        """Where a text stands, from top to bottom."""
+        return self._texts.get(text, [])
+
+    def beside(self, label: str) -> tuple[int, int] | None:
+        """The next content to the right of a label; None where there is none."""
+        for row, column in self.find(label):
+            for number, _ in self.row(row):
+                if number > column:
+                    return row, number
+        return None
+
+    def listed(self, key: str, value: str) -> dict[Any, tuple[int, int]]:
+        """The places below the head `value`, by what stands beside them below the head `key`."""
+        for row, column in self.find(key):
+            beside = next((number for number, content in self.row(row) if content == value), None)
+            if beside is not None:
+                return {content: (line, beside) for line, content in self.column(column) if line > row}
+        return {}
+
 
 def grids(contents: Mapping[Place, Any]) -> dict[str, Grid]:
     """The sheets of a workbook's contents."""
@@ -58,6 +88,7 @@ class ModelRows:
     head: int
     rows: Mapping[str, int]
     columns: Mapping[str, int]
+    odd_columns: Mapping[int, str]  # with a name but no formulas, or with formulas but no name
 
     def place(self, quantity: str, strategy: str) -> Place:
         """The place of a quantity of a strategy."""
@@ -76,34 +107,44 @@ def model_rows(
     Raises `UserError` where the sheet is not ours.
     """
     grid = sheets.get(title)
-    heads = [place for place, content in grid.cells.items() if content == "Key"] if grid else []
+    heads = grid.find("Key") if grid else []
     if grid is None or not heads:
         raise UserError(f"this is no solbook workbook: it has no sheet '{title}' with a column headed 'Key'")
-    head_row, key_column = min(heads)
+    head_row, key_column = heads[0]
     wanted = set(keys)
     rows = {content: row for row, content in grid.column(key_column) if content in wanted}
     described = [column for column, content in grid.row(head_row) if content == "Note"]
     if not described:
         raise UserError(f"the sheet '{title}' has no column headed 'Note': strategies stand behind it")
+    lines = set(rows.values())
+    filled = {column for (row, column), content in grid.cells.items() if row in lines and isinstance(content, Formula)}
     columns: dict[str, int] = {}
-    for column, content in grid.row(head_row):
-        if column > described[0]:
-            name = str(recalculated.get(grid.place(head_row, column), content))
-            if name in columns:
-                raise UserError(f"the sheet '{title}' has two strategies named '{name}': give each its own name")
+    odd: dict[int, str] = {}
+    named = {column for column, _ in grid.row(head_row)}
+    for column in sorted(column for column in named | filled if column > described[0]):
+        name = str(value_at(grid, head_row, column, recalculated) or "")
+        if name in columns:
+            raise UserError(f"the sheet '{title}' has two strategies named '{name}': give each its own name")
+        if name and column in filled:
             columns[name] = column
+        else:
+            odd[column] = name
     if not columns:
         raise UserError(f"the sheet '{title}' has no strategies")
-    return ModelRows(grid, head_row, rows, columns)
+    return ModelRows(grid, head_row, rows, columns, odd)
 
 
 @dataclass(frozen=True)
 class KeyedTable:
-    """A table of a catalogue sheet: its title, the columns of its keys, and the rows of its names."""
+    """A table of a catalogue sheet: its title, the columns of its keys, and the rows of its names.
+
+    It lies between the row of its keys and `end`, where the next table or nothing follows.
+    """
 
     title: str
     grid: Grid
     key_row: int
+    end: int
     columns: Mapping[str, int]
     rows: Mapping[int, str]
 
@@ -128,21 +169,20 @@ class KeyedTable:
 
 def keyed_tables(grid: Grid) -> Iterator[KeyedTable]:
     """The tables of a catalogue sheet: each has a row of keys that begins with "name", two rows below its title."""
-    key_rows = [row for row, content in grid.column(1) if content == "name"]
-    for key_row, following in zip(key_rows, [*key_rows[1:], None], strict=True):
-        end = following - 2 if following else None
+    keys = [place for place in grid.find("name") if (place[0] - 2, place[1]) in grid.cells]
+    for (key_row, first), following in zip(keys, [*keys[1:], None], strict=True):
+        end = following[0] - 2 if following else LAST_ROW
         yield KeyedTable(
-            str(grid.cells.get((key_row - 2, 1))),
+            str(grid.cells[key_row - 2, first]),
             grid,
             key_row,
-            {str(content): column for column, content in grid.row(key_row)},
-            {row: str(name) for row, name in grid.column(1) if row > key_row and (end is None or row < end)},
+            end,
+            {str(content): column for column, content in grid.row(key_row) if column >= first},
+            {row: str(whole(name)) for row, name in grid.column(first) if key_row < row < end},
         )
 
 
 def value_at(grid: Grid, row: int, column: int, recalculated: Mapping[Place, Value]) -> Any:
     """The value of a cell, as recalculated where it holds a formula; whole numbers as int, None if empty."""
     content = grid.cells.get((row, column))
-    if isinstance(content, Formula):
-        content = recalculated.get(grid.place(row, column))
-    return int(content) if isinstance(content, float) and content.is_integer() and abs(content) < 2**53 else content
+    return whole(recalculated.get(grid.place(row, column)) if isinstance(content, Formula) else content)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from pyxl import reader
-from pyxl.cells import Formula, Place, Value
+from pyxl.cells import Formula, Place, Value, whole
 from pyxl.layout.elasticities_sheet import ELASTICITY_HEAD, VALUE_HEAD, derived
 from pyxl.layout.scenario_sheet import case, ratio_head
 from pyxl.layout.summary_sheet import Heading
@@ -22,7 +22,7 @@ from pyxl.rows import RowModel
 from pyxl.scenario import DIFFERING, POSSIBLE, Scenario, first, shown
 from workbook.analysis import analysis
 from workbook.collectives import collectives
-from workbook.file_inputs import Inputs
+from workbook.file_inputs import CONSTANTS, Inputs
 from workbook.operators import operators
 from workbook.sheets import elasticities, precision, recomputation, summary
 from workbook.sheets.checks import ENGINE
@@ -36,7 +36,12 @@ SCENARIOS: Mapping[str, Scenario] = {
 NO_TABLE: tuple[Mapping[Any, int], Mapping[Any, int]] = ({}, {})
 ABSENT = "nothing"
 NOT_OK = "not OK"
+A_NUMBER = "a number"
 TYPED_OVER = "typed over: it should be a formula"
+EMPTY = "empty: it should be a formula"
+NO_FORMULAS = "the column has a name but no formulas: copy a strategy's column into it, or clear the name"
+NO_NAME = "the column has formulas but no name: name it, or clear it"
+NO_STRATEGY = "no such strategy"
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,8 @@ def compare(inputs: Inputs, recalculated: Mapping[Place, Value]) -> Iterator[tup
     yield from compared
     yield from _master_checks(sheets, recalculated)
     if not any(isinstance(difference.expected, Failure) for difference, _ in compared):
-        yield from _errors(sheets, recalculated)
+        lost = {difference.sheet for difference, _ in compared if difference.why == NO_STRATEGY}
+        yield from _errors({title: grid for title, grid in sheets.items() if title not in lost}, recalculated)
 
 
 def _sheets(
@@ -111,28 +117,26 @@ def _sheets(
 
 def _mistyped(inputs: Inputs, recalculated: Mapping[Place, Value]) -> Iterator[Difference]:
     """Texts where numbers are needed."""
-    rows = inputs.rows
-    for strategy, typed in inputs.strategies.items():
-        for name, value in typed.items():
-            if isinstance(value, Failure):
-                sheet, cell = place = rows.place(name, strategy)
-                yield Difference(sheet, cell, strategy, name, recalculated.get(place), "a number", value.reason)
-    others = [
-        ("Constants", inputs.constants),
-        *((key.partition(".")[0], {key: c}) for key, c in inputs.columns.items()),
-    ]
-    for sheet, values in others:
-        for key, value in values.items():
-            for failure in (v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, Failure)):
-                yield Difference(sheet, "", "", key, failure.code, "a number", failure.reason)
+    for each in inputs.mistyped:
+        sheet, cell = each.place
+        yield Difference(sheet, cell, each.strategy, each.key, recalculated.get(each.place), A_NUMBER, each.reason)
 
 
 def _analysis(
     inputs: Inputs, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
 ) -> Iterator[tuple[Difference, bool]]:
     rows = inputs.rows
+    for column, name in rows.odd_columns.items():
+        sheet, cell = rows.grid.place(rows.head, column)
+        why = "the column has a name but no formulas" if name else "the column has formulas but no name"
+        yield (
+            Difference(sheet, cell, name, "strategy", ABSENT, "a strategy", f"{why}: copy a strategy's, or clear it"),
+            False,
+        )
     for name, quantity in analysis.quantities.items():
         if quantity.kind is Kind.CONSTANT:
+            if name not in inputs.constants:
+                yield Difference(CONSTANTS, "", "all", name, ABSENT, "a row", "the row is missing"), False
             continue
         if name not in rows.rows:
             yield Difference(rows.grid.title, "", "all", name, ABSENT, "a row", "the row is missing"), False
@@ -143,8 +147,10 @@ def _analysis(
             content = rows.content(name, strategy)
             typed = content is not None and not isinstance(content, Formula)
             calculated = quantity.kind in (Kind.CALCULATION, Kind.CHECK)
-            why = TYPED_OVER if typed and calculated else "the formula gives another value"
-            equal = quantity.kind is Kind.INPUT or (agree(value, expected) and not (typed and calculated))
+            empty = content is None and quantity.kind is not Kind.INPUT
+            why = TYPED_OVER if typed and calculated else EMPTY if empty else "the formula gives another value"
+            good = agree(value, expected) and not empty and not (typed and calculated)
+            equal = quantity.kind is Kind.INPUT or good
             yield Difference(sheet, cell, strategy, name, value, expected, why), equal
 
 
@@ -153,12 +159,13 @@ def _rows(
 ) -> Iterator[tuple[Difference, bool]]:
     """The table of a row model, of the strategy that its sheet shows."""
     model = ROW_SHEETS[grid.title]
-    lines = {content: row for row, content in grid.column(1)}
     chosen = _chosen(grid, recalculated)
-    head = lines.get(next(iter(model.sections())))
-    if chosen not in values or head is None:
+    heads = grid.find(next(iter(model.sections())))
+    if chosen not in values or not heads:
         yield _no_strategy(grid, chosen)
         return
+    head, first = heads[-1]  # the title of the sheet may say the same
+    lines = {content: row for row, content in grid.column(first)}
     columns = {content: column for column, content in grid.row(head)}
     for row, computed in zip(model.rows, model.compute_rows(values[chosen]), strict=True):
         for name, quantity in model.quantities.items():
@@ -176,17 +183,17 @@ def _rows(
 
 def _chosen(grid: reader.Grid, recalculated: Mapping[Place, Value]) -> Any:
     """The strategy that a sheet shows."""
-    place = next(_beside(grid, "Strategy"), None)
-    return recalculated.get(grid.place(*place), grid.cells[place]) if place else None
+    place = grid.beside("Strategy")
+    return whole(recalculated.get(grid.place(*place), grid.cells[place])) if place else None
 
 
 def _no_strategy(grid: reader.Grid, chosen: Any) -> tuple[Difference, bool]:
-    return Difference(grid.title, "", str(chosen), "Strategy", chosen, "a strategy", "no such strategy"), False
+    return Difference(grid.title, "", str(chosen), "Strategy", chosen, "a strategy", NO_STRATEGY), False
 
 
 def _keyed_tables(grid: reader.Grid) -> Iterator[tuple[Mapping[Any, int], Mapping[Any, int]]]:
     """The columns by head, and below it the lines by key, of each table with a column headed "Key"."""
-    for top, column in sorted(place for place, content in grid.cells.items() if content == "Key"):
+    for top, column in grid.find("Key"):
         lines = {content: row for row, content in reversed(grid.column(column)) if row > top}
         yield {content: number for number, content in grid.row(top)}, lines
 
@@ -276,7 +283,7 @@ def _lines_below(grid: reader.Grid, top: int, recalculated: Mapping[Place, Value
     """The rows below a head by what stands in its column Strategy; the nearest row of a name counts."""
     columns = [column for column, content in grid.row(top) if content == "Strategy"]
     rows = reversed(grid.column(columns[0])) if columns else ()
-    return {recalculated.get(grid.place(row, columns[0])): row for row, _ in rows if row > top}
+    return {str(whole(recalculated.get(grid.place(row, columns[0])))): row for row, _ in rows if row > top}
 
 
 def _shown(heading: Heading, computed: Mapping[str, Any]) -> Any:
@@ -287,10 +294,10 @@ def _checks(
     grid: reader.Grid, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
 ) -> Iterator[tuple[Difference, bool]]:
     """The checks over all strategies: OK, or in words of its own what is wrong."""
-    lines = {content: row for row, content in grid.column(1)}
+    listed = grid.listed("Check", "Result")
     for name in analysis.series["checks"]:
         fine = all(computed[name] == OK for computed in values.values())
-        place = lines.get(analysis[name].label), 2
+        place = listed.get(analysis[name].label, (None, None))
         difference, equal = _cell(grid, place, recalculated, strategy="all", quantity=name, expected=OK)
         yield replace(difference, expected=OK if fine else NOT_OK), equal if fine else difference.found != OK
 
@@ -308,8 +315,9 @@ def _headline(
         expected: Any = summary.NONE_FITS
         if fastest is not None:
             expected = {"strategy": fastest, summary.USABLE: times[fastest]}.get(quantity) or values[fastest][quantity]
-        place = next(_beside(grid, label), (None, None))
-        yield _cell(grid, place, recalculated, strategy="", quantity=label, expected=expected)
+        yield _cell(
+            grid, grid.beside(label) or (None, None), recalculated, strategy="", quantity=label, expected=expected
+        )
 
 
 def _master_checks(
@@ -317,18 +325,18 @@ def _master_checks(
 ) -> Iterator[tuple[Difference, bool]]:
     """Every sheet shows OK only if every check is, and none of them is typed over."""
     checks = sheets.get("Checks")
-    results = [(place, checks.cells[place]) for place in sorted(checks.cells) if place[1] == 2] if checks else []
-    listed = [(place, content) for place, content in results[1:] if content != "Result"]  # the first is the master
-    shown = [recalculated.get(checks.place(*place)) for place, _ in listed] if checks else []
-    fine = bool(shown) and all(result == OK for result in shown)
-    for place, content in listed:
-        if checks and not isinstance(content, Formula) and checks.cells.get((place[0], 1)) != ENGINE.name:
+    listed = checks.listed("Check", "Result") if checks else {}
+    shown = {name: recalculated.get(checks.place(*place)) for name, place in listed.items()} if checks else {}
+    fine = bool(shown) and all(result == OK for name, result in shown.items() if name != ENGINE.name or result)
+    for name, place in listed.items():
+        content = checks.cells.get(place) if checks else None
+        if checks and not isinstance(content, Formula) and name != ENGINE.name:
             sheet, cell = checks.place(*place)
             yield Difference(sheet, cell, "", "check", content, "a formula", TYPED_OVER), False
     for grid in sheets.values():
-        for place in _beside(grid, "Master check"):
+        if master := grid.beside("Master check"):
             expected = OK if fine else NOT_OK
-            difference, _ = _cell(grid, place, recalculated, strategy="", quantity="Master check", expected=expected)
+            difference, _ = _cell(grid, master, recalculated, strategy="", quantity="Master check", expected=expected)
             yield difference, (difference.found == OK) == fine and difference.why != TYPED_OVER
 
 
@@ -342,13 +350,6 @@ def _errors(
             if isinstance(content, Formula) and isinstance(value, str) and value.startswith("#"):
                 sheet, cell = grid.place(row, column)
                 yield Difference(sheet, cell, "", "", value, "a value", "the formula leads nowhere"), False
-
-
-def _beside(grid: reader.Grid, label: str) -> Iterator[tuple[int, int]]:
-    """The place of the next content to the right of each label in the first column."""
-    for row, content in grid.column(1):
-        if content == label and len(found := grid.row(row)) > 1:
-            yield row, found[1][0]
 
 
 def _cell(

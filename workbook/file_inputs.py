@@ -12,8 +12,20 @@ from pyxl.errors import UserError
 from pyxl.quantity import Failure, Kind
 from workbook import catalogue
 from workbook.analysis import analysis
+from workbook.study import unit_in_words
 
-CATALOGUES = ("Hardware", "Models", "Choices")  # sheets
+MODEL, CONSTANTS = "Analysis", "Constants"  # sheets
+CATALOGUES = ("Hardware", "Models", "Choices")
+
+
+@dataclass(frozen=True)
+class Mistyped:
+    """A cell that holds no number where one is needed, or nothing at all where Python has no value for it."""
+
+    place: Place
+    strategy: str
+    key: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -25,6 +37,7 @@ class Inputs:
     strategies: Mapping[str, Mapping[str, Any]]
     columns: Mapping[str, tuple[Any, ...]]
     constants: Mapping[str, Any]
+    mistyped: tuple[Mistyped, ...]
 
     def values(self) -> dict[str, dict[str, Any]]:
         """Every quantity of every strategy, computed in Python."""
@@ -37,41 +50,54 @@ class Inputs:
 def read_inputs(found: Mapping[Place, Any], recalculated: Mapping[Place, Value]) -> Inputs:
     """The inputs in a workbook's contents. Raises `UserError` where it is not ours or lacks some."""
     sheets = reader.grids(found)
-    expected = catalogue.table_columns()
-    columns: dict[str, tuple[Any, ...]] = {}
-    for title in CATALOGUES:
+    mistyped: list[Mistyped] = []
+
+    def typed(grid: reader.Grid, place: tuple[int, int], key: str, strategy: str = "") -> Any:
+        value = _typed(key, reader.value_at(grid, *place, recalculated))
+        if isinstance(value, Failure):
+            mistyped.append(Mistyped(grid.place(*place), strategy, key, value.reason))
+        return value
+
+    for title in (*CATALOGUES, CONSTANTS):
         if title not in sheets:
             raise UserError(f"this is no solbook workbook: it has no sheet '{title}'")
+    columns: dict[str, tuple[Any, ...]] = {}
+    for title in CATALOGUES:
         for table in reader.keyed_tables(sheets[title]):
-            lines = table.lines(recalculated)
-            for column in ("name", *expected.get(table.title, {})):
-                if column in table.columns:
-                    columns[f"{table.title}.{column}"] = tuple(
-                        line[column] if column == "name" else _typed(column, line[column]) for line in lines
-                    )
+            columns[f"{table.title}.name"] = tuple(table.rows.values())
+            for key in catalogue.table_columns().get(table.title, {}):
+                if key in table.columns:
+                    places = ((row, table.columns[key]) for row in table.rows)
+                    columns[f"{table.title}.{key}"] = tuple(typed(table.grid, place, key) for place in places)
     missing = [key for key in analysis.columns if key not in columns]
     if missing:
         raise UserError(f"the workbook lacks the catalogue column {missing[0]}")
-    constants = _constants(sheets, recalculated)
-    rows = reader.model_rows(sheets, "Analysis", analysis.quantities, recalculated)
+    constants = {
+        key: typed(sheets[CONSTANTS], place, key)
+        for key, place in sheets[CONSTANTS].listed("Key", "Value").items()
+        if key in analysis.quantities and analysis[key].kind is Kind.CONSTANT
+    }
+    rows = reader.model_rows(sheets, MODEL, analysis.quantities, recalculated)
     strategies = {
         strategy: {
-            name: _typed(name, reader.value_at(rows.grid, rows.rows[name], rows.columns[strategy], recalculated))
-            for name in rows.rows
+            name: typed(rows.grid, (row, rows.columns[strategy]), name, strategy)
+            for name, row in rows.rows.items()
             if _is_input(name, rows.content(name, strategy))
         }
         for strategy in rows.columns
     }
-    return Inputs(sheets, rows, strategies, columns, constants)
+    return Inputs(sheets, rows, strategies, columns, constants, tuple(mistyped))
 
 
 def _typed(name: str, value: Any) -> Any:
-    """A cell's value as the quantity or column needs it: an empty number counts as 0, a text as one is an error."""
+    """A cell's value as the quantity or column needs it: an empty number counts as 0, anything else is an error."""
     unit = analysis[name].unit
-    if value is None and unit != "text":
+    if unit == "text":
+        return value
+    if value is None:
         return 0
-    if isinstance(value, str) and unit != "text":
-        return Failure("#VALUE!", f"{name} is '{value}': write a number in {unit}")
+    if isinstance(value, str | bool):
+        return Failure("#VALUE!", f"{name} is '{value}': write a number in {unit_in_words(unit)}")
     return value
 
 
@@ -79,14 +105,3 @@ def _is_input(name: str, content: Any) -> bool:
     kind = analysis[name].kind
     typed_over = content is not None and not isinstance(content, Formula)
     return kind is Kind.INPUT or (kind is Kind.LOOKUP and typed_over)
-
-
-def _constants(sheets: Mapping[str, reader.Grid], recalculated: Mapping[Place, Value]) -> dict[str, Any]:
-    grid = sheets.get("Constants")
-    if grid is None:
-        raise UserError("this is no solbook workbook: it has no sheet 'Constants'")
-    return {
-        key: _typed(key, reader.value_at(grid, row, 2, recalculated))
-        for row, key in grid.column(1)
-        if key in analysis.quantities and analysis[key].kind is Kind.CONSTANT
-    }

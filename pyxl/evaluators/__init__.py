@@ -14,7 +14,6 @@ serial numbers that spreadsheets keep.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -24,8 +23,8 @@ from types import MappingProxyType
 from typing import Any
 
 from openpyxl import load_workbook
-from openpyxl.utils.datetime import to_excel
 
+from pyxl import cells
 from pyxl.cells import Formula, Place, Value, coordinates
 from pyxl.errors import UserError
 from pyxl.files import require_workbook
@@ -51,8 +50,7 @@ EVALUATORS: Mapping[str, Evaluate] = MappingProxyType(
 
 def plain(value: Any) -> Value:
     """A cell value as openpyxl or an evaluator's package gives it, as a `Value`."""
-    if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
-        value = to_excel(value)
+    value = cells.plain(value)
     return value if isinstance(value, bool | str) else float(value)
 
 

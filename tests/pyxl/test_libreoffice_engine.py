@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from openpyxl import Workbook, load_workbook
 from openpyxl.worksheet.formula import ArrayFormula
 
+from pyxl.archive import packed, parts
 from pyxl.errors import MissingProgram, UserError
-from pyxl.excel.package import packed, parts
 from pyxl.libreoffice import engine
 from pyxl.libreoffice.running import bridge
 
