@@ -10,7 +10,7 @@ sources. They are quantities too, derived from a model's own definitions: comput
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from pyxl.operations import Expression, Symbol, symbols
@@ -122,11 +122,7 @@ def elasticities_at(
     path = {*model.between(sources, [result]), result}
     adjoints = {result: 1.0}
 
-    def value_of(key: str) -> Any:
-        if key in model.series:
-            return tuple(values[member] for member in model.series[key])
-        return columns[key] if key in columns else values[key]
-
+    value_of = partial(model.resolved, values.__getitem__, columns)
     for name in reversed([each for each in model.order([result], sources) if each in path - set(sources)]):
         if adjoints.get(name):
             for ingredient, change in _changes(model, name, path | set(sources), value_of):

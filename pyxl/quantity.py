@@ -22,6 +22,7 @@ import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from pyxl.operations import Expression, Operation, Symbol, apply, literals, symbols
@@ -337,11 +338,7 @@ class Model:
         """
         values: dict[str, Any] = {}
 
-        def value_of(key: str) -> Any:
-            if key in self.series:
-                return tuple(value_of(member) for member in self.series[key])
-            return _usable(columns[key] if key in self.columns else values[key])
-
+        value_of = partial(self.resolved, lambda name: _usable(values[name]), columns)
         given = {name for name in inputs if name in self.quantities and self[name].kind in GIVEN}
         for name in self._order if wanted is None else self.order(wanted, given):
             quantity = self.quantities[name]
@@ -352,6 +349,12 @@ class Model:
             else:
                 values[name] = self._value(quantity, value_of)
         return values
+
+    def resolved(self, value_of: Callable[[str], Any], columns: Mapping[str, Sequence[Any]], key: str) -> Any:
+        """The value that a symbol of a definition stands for: a quantity's, all those of a series, a table column."""
+        if key in self.series:
+            return tuple(map(value_of, self.series[key]))
+        return columns[key] if key in self.columns else value_of(key)
 
     def sweep(
         self, inputs: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], wanted: Iterable[str]

@@ -109,7 +109,10 @@ def model_rows(
     grid = sheets.get(title)
     heads = grid.find("Key") if grid else []
     if grid is None or not heads:
-        raise UserError(f"this is no solbook workbook: it has no sheet '{title}' with a column headed 'Key'")
+        raise UserError(
+            f"this is no solbook workbook: it has no sheet '{title}' with a column headed 'Key'; if one was renamed or "
+            "deleted, give it its name back"
+        )
     head_row, key_column = heads[0]
     wanted = set(keys)
     rows = {content: row for row, content in grid.column(key_column) if content in wanted}
@@ -123,7 +126,7 @@ def model_rows(
     named = {column for column, _ in grid.row(head_row)}
     for column in sorted(column for column in named | filled if column > described[0]):
         name = str(value_at(grid, head_row, column, recalculated) or "")
-        if name in columns:
+        if name.casefold() in (other.casefold() for other in columns):
             raise UserError(f"the sheet '{title}' has two strategies named '{name}': give each its own name")
         if name and column in filled:
             columns[name] = column
@@ -170,8 +173,8 @@ class KeyedTable:
 def keyed_tables(grid: Grid) -> Iterator[KeyedTable]:
     """The tables of a catalogue sheet: each has a row of keys that begins with "name", two rows below its title."""
     keys = [place for place in grid.find("name") if (place[0] - 2, place[1]) in grid.cells]
-    for (key_row, first), following in zip(keys, [*keys[1:], None], strict=True):
-        end = following[0] - 2 if following else LAST_ROW
+    ends = [row - 2 for row, _ in keys[1:]]
+    for (key_row, first), end in zip(keys, [*ends, LAST_ROW], strict=False):
         yield KeyedTable(
             str(grid.cells[key_row - 2, first]),
             grid,

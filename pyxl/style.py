@@ -83,3 +83,8 @@ NUMBER_FORMATS: dict[str, str] = {
 def number_format(unit: str, own: str | None = None) -> str:
     """How numbers of a unit are shown, unless the quantity has its own format. Cells hold base units."""
     return own or NUMBER_FORMATS.get(unit, "General")
+
+
+def fill(style: str) -> str:
+    """The colour behind cells of a style, as #RRGGBB."""
+    return f"#{STYLES[style].fill}"

@@ -140,7 +140,7 @@ def _text(fields: Mapping[str, Any], key: str, place: str) -> str:
 def _number(value: object, place: str) -> int | float:
     """A finite number. Raises `UserError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_NUMBER:
-        raise UserError(f"{place} is {value!r}: write a finite number, without quotes")
+        raise UserError(f"{place} is {repr(value)[:40]}: write a finite number, without quotes")
     return value
 
 
@@ -330,6 +330,11 @@ def _choice(fields: object, name: str, columns: tuple[str, ...], place: str) -> 
         if key not in fields:
             raise UserError(f"{place} lacks {key}: every row needs {', '.join(columns)}")
     return {"name": name} | {key: _number(fields[key], f"{place}: {key}") for key in columns}
+
+
+def shipped() -> list[Table]:
+    """All tables that come as templates."""
+    return [models(), hardware(), *choices().values()]
 
 
 # Rows that a study brings along

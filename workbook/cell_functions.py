@@ -14,7 +14,7 @@ PREFIX = "SOL_"
 @cache
 def table_columns() -> Mapping[str, tuple[Any, ...]]:
     """The columns of the catalogue, read once."""
-    return catalogue.columns([catalogue.models(), catalogue.hardware(), *catalogue.choices().values()])
+    return catalogue.columns(catalogue.shipped())
 
 
 @cache

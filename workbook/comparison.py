@@ -16,6 +16,7 @@ from pyxl.cells import Formula, Place, Value, whole
 from pyxl.layout.elasticities_sheet import ELASTICITY_HEAD, VALUE_HEAD, derived
 from pyxl.layout.scenario_sheet import case, ratio_head
 from pyxl.layout.summary_sheet import Heading
+from pyxl.naming import LAST_ROW
 from pyxl.quantity import Failure, Kind, attempt
 from pyxl.readings.number import OK
 from pyxl.rows import RowModel
@@ -26,6 +27,7 @@ from workbook.file_inputs import CONSTANTS, Inputs
 from workbook.operators import operators
 from workbook.sheets import elasticities, precision, recomputation, summary
 from workbook.sheets.checks import ENGINE
+from workbook.sheets.documentation import SHEETS
 from workbook.stages import stages
 
 TOLERANCE = 1e-9
@@ -71,7 +73,7 @@ def agree(found: Any, expected: Any, scale: float = 0.0) -> bool:
     if isinstance(expected, Failure):
         return isinstance(found, str) and found.startswith("#")
     if isinstance(expected, str) or isinstance(found, str):
-        return str(found).casefold() == str(expected).casefold()
+        return str(whole(found)).casefold() == str(whole(expected)).casefold()
     if found is None or expected is None:
         return found is expected
     scale = max(abs(float(found)), abs(float(expected)), scale)
@@ -81,12 +83,14 @@ def agree(found: Any, expected: Any, scale: float = 0.0) -> bool:
 def compare(inputs: Inputs, recalculated: Mapping[Place, Value]) -> Iterator[tuple[Difference, bool]]:
     """Each quantity of a workbook with these inputs, as it was recalculated, and whether Python agrees."""
     values, sheets = inputs.values(), inputs.sheets
-    mistyped = list(_mistyped(inputs, recalculated))
-    if mistyped:  # what follows from a text where a number is needed differs between spreadsheets
-        yield from ((difference, False) for difference in mistyped)
+    yield from ((difference, False) for difference in _mistyped(inputs, recalculated))
+    analysed = list(_analysis(inputs, values, recalculated))
+    yield from analysed
+    if inputs.mistyped:  # what follows from a text where a number is needed differs between spreadsheets
         return
-    compared = [*_analysis(inputs, values, recalculated), *_sheets(sheets, inputs, values, recalculated)]
-    yield from compared
+    shown = list(_sheets(sheets, inputs, values, recalculated))
+    yield from shown
+    compared = [*analysed, *shown]
     yield from _master_checks(sheets, recalculated)
     if not any(isinstance(difference.expected, Failure) for difference, _ in compared):
         lost = {difference.sheet for difference, _ in compared if difference.why == NO_STRATEGY}
@@ -102,7 +106,6 @@ def _sheets(
     """The sheets that show the Analysis' strategies, each in its way."""
     comparisons: tuple[tuple[str, CompareSheet], ...] = (
         ("Summary", _summary),
-        ("Summary", _headline),
         ("Checks", _checks),
         *((t, _rows) for t in ROW_SHEETS),
         *((t, partial(_scenario, inputs.columns)) for t in SCENARIOS),
@@ -111,6 +114,8 @@ def _sheets(
     for title, compare_sheet in comparisons:
         if title in sheets:
             yield from compare_sheet(sheets[title], values, recalculated)
+            if title == "Summary":
+                yield from _headline(sheets[title], values, recalculated)
         else:
             yield Difference(title, "", "", "sheet", ABSENT, "a sheet", "the sheet is missing"), False
 
@@ -125,14 +130,12 @@ def _mistyped(inputs: Inputs, recalculated: Mapping[Place, Value]) -> Iterator[D
 def _analysis(
     inputs: Inputs, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
 ) -> Iterator[tuple[Difference, bool]]:
-    rows = inputs.rows
+    """Every quantity of every strategy. The values of one with a text for a number are let pass, not its formulas."""
+    rows, unsure = inputs.rows, {each.strategy for each in inputs.mistyped}
     for column, name in rows.odd_columns.items():
         sheet, cell = rows.grid.place(rows.head, column)
-        why = "the column has a name but no formulas" if name else "the column has formulas but no name"
-        yield (
-            Difference(sheet, cell, name, "strategy", ABSENT, "a strategy", f"{why}: copy a strategy's, or clear it"),
-            False,
-        )
+        why = NO_FORMULAS if name else NO_NAME
+        yield Difference(sheet, cell, name, "strategy", ABSENT, "a strategy", why), False
     for name, quantity in analysis.quantities.items():
         if quantity.kind is Kind.CONSTANT:
             if name not in inputs.constants:
@@ -149,7 +152,8 @@ def _analysis(
             calculated = quantity.kind in (Kind.CALCULATION, Kind.CHECK)
             empty = content is None and quantity.kind is not Kind.INPUT
             why = TYPED_OVER if typed and calculated else EMPTY if empty else "the formula gives another value"
-            good = agree(value, expected) and not empty and not (typed and calculated)
+            same = not unsure.isdisjoint(("", strategy)) or agree(value, expected)
+            good = same and not empty and not (typed and calculated)
             equal = quantity.kind is Kind.INPUT or good
             yield Difference(sheet, cell, strategy, name, value, expected, why), equal
 
@@ -184,7 +188,7 @@ def _rows(
 def _chosen(grid: reader.Grid, recalculated: Mapping[Place, Value]) -> Any:
     """The strategy that a sheet shows."""
     place = grid.beside("Strategy")
-    return whole(recalculated.get(grid.place(*place), grid.cells[place])) if place else None
+    return str(whole(recalculated.get(grid.place(*place), grid.cells[place]))) if place else None
 
 
 def _no_strategy(grid: reader.Grid, chosen: Any) -> tuple[Difference, bool]:
@@ -280,10 +284,13 @@ def _summary(
 
 
 def _lines_below(grid: reader.Grid, top: int, recalculated: Mapping[Place, Value]) -> dict[Any, int]:
-    """The rows below a head by what stands in its column Strategy; the nearest row of a name counts."""
+    """The rows from a head to the next by what stands in its column Strategy; the nearest row of a name counts."""
     columns = [column for column, content in grid.row(top) if content == "Strategy"]
-    rows = reversed(grid.column(columns[0])) if columns else ()
-    return {str(whole(recalculated.get(grid.place(row, columns[0])))): row for row, _ in rows if row > top}
+    if not columns:
+        return {}
+    below = [row for row, column in grid.find("Strategy") if row > top and column == columns[0]]
+    rows = (row for row, _ in reversed(grid.column(columns[0])) if top < row < min([LAST_ROW, *below]))
+    return {str(whole(recalculated.get(grid.place(row, columns[0])))): row for row in rows}
 
 
 def _shown(heading: Heading, computed: Mapping[str, Any]) -> Any:
@@ -333,7 +340,7 @@ def _master_checks(
         if checks and not isinstance(content, Formula) and name != ENGINE.name:
             sheet, cell = checks.place(*place)
             yield Difference(sheet, cell, "", "check", content, "a formula", TYPED_OVER), False
-    for grid in sheets.values():
+    for grid in (grid for title, grid in sheets.items() if title in SHEETS):
         if master := grid.beside("Master check"):
             expected = OK if fine else NOT_OK
             difference, _ = _cell(grid, master, recalculated, strategy="", quantity="Master check", expected=expected)

@@ -14,7 +14,7 @@ from workbook import catalogue
 from workbook.analysis import analysis
 from workbook.study import unit_in_words
 
-MODEL, CONSTANTS = "Analysis", "Constants"  # sheets
+MODEL_SHEET, CONSTANTS = "Analysis", "Constants"  # sheets
 CATALOGUES = ("Hardware", "Models", "Choices")
 
 
@@ -60,7 +60,10 @@ def read_inputs(found: Mapping[Place, Any], recalculated: Mapping[Place, Value])
 
     for title in (*CATALOGUES, CONSTANTS):
         if title not in sheets:
-            raise UserError(f"this is no solbook workbook: it has no sheet '{title}'")
+            raise UserError(
+                f"this is no solbook workbook: it has no sheet '{title}'; if it was renamed or deleted, give it its "
+                "name back"
+            )
     columns: dict[str, tuple[Any, ...]] = {}
     for title in CATALOGUES:
         for table in reader.keyed_tables(sheets[title]):
@@ -71,13 +74,15 @@ def read_inputs(found: Mapping[Place, Any], recalculated: Mapping[Place, Value])
                     columns[f"{table.title}.{key}"] = tuple(typed(table.grid, place, key) for place in places)
     missing = [key for key in analysis.columns if key not in columns]
     if missing:
-        raise UserError(f"the workbook lacks the catalogue column {missing[0]}")
+        raise UserError(
+            f"the workbook lacks the catalogue column {missing[0]}: was it deleted, or its table's row of keys?"
+        )
     constants = {
         key: typed(sheets[CONSTANTS], place, key)
         for key, place in sheets[CONSTANTS].listed("Key", "Value").items()
         if key in analysis.quantities and analysis[key].kind is Kind.CONSTANT
     }
-    rows = reader.model_rows(sheets, MODEL, analysis.quantities, recalculated)
+    rows = reader.model_rows(sheets, MODEL_SHEET, analysis.quantities, recalculated)
     strategies = {
         strategy: {
             name: typed(rows.grid, (row, rows.columns[strategy]), name, strategy)

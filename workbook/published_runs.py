@@ -91,7 +91,7 @@ class Run:
 @lru_cache(maxsize=1)
 def tables() -> Mapping[str, catalogue.Table]:
     """The catalogue's tables, which runs are described with."""
-    return {table.name: table for table in (catalogue.models(), catalogue.hardware(), *catalogue.choices().values())}
+    return {table.name: table for table in catalogue.shipped()}
 
 
 @lru_cache

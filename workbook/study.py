@@ -126,7 +126,7 @@ def load(
     """
     path = _path(reference)
     content = _read(path)
-    tables = {table.name: table for table in (catalogue.models(), catalogue.hardware(), *catalogue.choices().values())}
+    tables = {table.name: table for table in catalogue.shipped()}
     for own in catalogue.own_tables(content, str(path)):
         tables[own.name] = tables[own.name].with_rows(own)
     changes: dict[str, Any] = {}
@@ -139,11 +139,12 @@ def load(
             tables[table_name] = tables[table_name].joined(found)
             changes[kind] = found.rows[0]["name"]
     changes |= dict(_setting(setting) for setting in settings)
+    names = {table.name: [str(row["name"]) for row in table.rows] for table in tables.values()}
     shared = ((f"{path}: [common]", content["common"]), ("--set", changes))
     constants: dict[str, Any] = {}
     for origin, fields in shared:
         constants |= {
-            key: checked(analysis[key], value, origin, tables)
+            key: checked(analysis[key], value, origin, names)
             for key, value in fields.items()
             if key in analysis.quantities and analysis[key].kind is Kind.CONSTANT
         }
@@ -157,7 +158,7 @@ def load(
         common, changed = ({key: v for key, v in fields.items() if key not in constants} for _, fields in shared)
         origins = (shared[0][0], f"{path}: strategy '{name}'", shared[1][0])
         strategies[name] = {
-            key: checked(_settable(key, origin), value, origin, tables)
+            key: checked(_settable(key, origin), value, origin, names)
             for origin, fields in zip(origins, (common, own, changed), strict=True)
             for key, value in fields.items()
         }
@@ -199,11 +200,11 @@ def _settable(key: str, origin: str) -> Quantity:
     raise UserError(f"{origin}: unknown field '{key}': {hint}")
 
 
-def checked(quantity: Quantity, value: Any, origin: str, tables: Mapping[str, Table]) -> Any:
-    """A value fit for a quantity's cell. Raises `UserError` where it is not."""
+def checked(quantity: Quantity, value: Any, origin: str, names: Mapping[str, Sequence[str]]) -> Any:
+    """A value fit for a quantity's cell; `names` are those of each table's rows. Raises `UserError` where it is not."""
     where = f"{origin}: {quantity.name}"
     if quantity.unit == "text":
-        return _word(quantity, value, where, tables)
+        return _word(value, where, names[str(quantity.choices)])
     if isinstance(value, str):
         value = _with_unit(quantity, value, where)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -236,11 +237,10 @@ def _with_unit(quantity: Quantity, value: str, where: str) -> float:
         raise UserError(f"{where} is '{value}': write a number in {unit_in_words(quantity.unit)}") from None
 
 
-def _word(quantity: Quantity, value: Any, where: str, tables: Mapping[str, Table]) -> str:
+def _word(value: Any, where: str, names: Sequence[str]) -> str:
     if not isinstance(value, str):
         raise UserError(f"{where} is {value!r}: write a name in quotes")
-    table: list[str] = [row["name"] for row in tables[str(quantity.choices)].rows]
-    known = {name.casefold(): name for name in table}
+    known = {name.casefold(): name for name in names}
     if value.casefold() in known:
         return known[value.casefold()]
-    raise UserError(f"{where} is '{value}': {suggestion(value, table, most=1)}there are: {', '.join(known.values())}")
+    raise UserError(f"{where} is '{value}': {suggestion(value, names, most=1)}there are: {', '.join(known.values())}")

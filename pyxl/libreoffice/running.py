@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from types import TracebackType
 from typing import Any
 
@@ -61,10 +61,31 @@ def program() -> str:
     raise MissingProgram("LibreOffice is not installed: see libreoffice.org, or apt install libreoffice-calc")
 
 
+def _exit(number: int, _: Any) -> None:
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """A signal to end is a way out like any other: by default it would leave LibreOffice running."""
+    wanted = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
+    ours = [
+        number for number in wanted if current_thread() is main_thread() and signal.getsignal(number) is signal.SIG_DFL
+    ]
+    for number in ours:
+        signal.signal(number, _exit)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
 @contextmanager
 def running(*arguments: str) -> Iterator[Process]:
     """A LibreOffice with a profile of its own; it and its profile are gone on every way out."""
-    with TemporaryDirectory(prefix=f"{PROFILE_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
+    prefix = f"{PROFILE_PREFIX}{os.getpid()}-"
+    with _ended_by_signals(), TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
         profile = Path(folder)
         (profile / "user").mkdir()
         (profile / "user" / "registrymodifications.xcu").write_text(PROFILE, encoding="utf-8")

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -653,6 +654,20 @@ class TestLeavesNothing:
         with engine.started() as app:
             app.books.open(path)
             os.killpg(app.pid, 9)
+
+    def test_when_the_script_is_asked_to_end(self, path: Path) -> None:
+        script = (
+            "import sys, tempfile, time; tempfile.tempdir = sys.argv[2]\n"
+            "from pyxl.libreoffice import engine\n"
+            "with engine.started() as app:\n"
+            "    app.books.open(sys.argv[1]); print('ready', flush=True); time.sleep(60)\n"
+        )
+        command = [sys.executable, "-c", script, str(path), str(tempfile.tempdir)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            process.terminate()
+            assert process.wait(30) == 143
 
     def test_by_quitting(self, path: Path) -> None:
         with engine.started() as app:

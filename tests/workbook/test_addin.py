@@ -1,5 +1,8 @@
 """The add-in's actions on the shipped workbook, open in a real LibreOffice: each finds exactly what was done."""
 
+import datetime
+import logging
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +18,7 @@ from workbook.addin.actions import ACTIONS
 from workbook.addin.opened import opened
 from workbook.addin.recomputation import CHANGED, DIFFERS, MISSING, NOT_UNDERSTOOD, OVERWRITTEN, Recomputation
 from workbook.catalogue import templates_directory
+from workbook.comparison import NO_FORMULAS
 from workbook.sheets.checks import ENGINE
 from workbook.verify import differences
 
@@ -64,11 +68,18 @@ def renamed_device(folder: Path) -> Path:
     return path
 
 
+def engine_line_anywhere(book: xw.Book) -> Any:
+    """The same, wherever its columns stand."""
+    row = next(row for row in book.sheets["Checks"].used_range.value if ENGINE.name in row)
+    return row[row.index(ENGINE.name) + 1] or row[row.index(ENGINE.name) + 2]
+
+
 class TestRecompute:
     def test_a_fresh_workbook_agrees_and_says_so(self, book: xw.Book) -> None:
         found = addin.recompute(book)
         assert found.verdict == engine_line(book) == book.sheets["Summary"]["B3"].value == "OK"
         assert str(found) == f"All {len(found.lines):,} values agree with the Python engine."
+        assert not found.remarks
         shown = book.sheets["Engine"].used_range.value
         assert len(shown) > len(found.lines) > 13_000
         assert [row[8] for row in shown].count("agrees") + [row[8] for row in shown].count("input") == len(found.lines)
@@ -150,6 +161,76 @@ class TestRecompute:
         assert {line.verdict for line in found.causes} == {DIFFERS}
         assert "calculation is set to manual" in found.causes[0].difference.why
 
+    @pytest.mark.parametrize("quantity", ["compute_time", "hbm_peak"])
+    def test_an_emptied_formula_is_found(self, book: xw.Book, cell: Cell, quantity: str) -> None:
+        cell(quantity).clear_contents()
+        found = addin.recompute(book)
+        assert causes(found) == [(OWN, quantity, MISSING)]
+        assert found.causes[0].difference.why.startswith("the cell is empty: it should be ")
+
+    def test_a_text_for_a_number_hides_nothing_that_was_done_elsewhere(self, book: xw.Book, cell: Cell) -> None:
+        cell("sequence_length", "HSDP 64 x 32").value = "four"
+        cell("compute_time").value = 1.5
+        cell("micro_batch_size", "ZeRO-1").value = -1
+        assert sorted(causes(addin.recompute(book))) == [
+            ("HSDP 64 x 32", "sequence_length", NOT_UNDERSTOOD),
+            (OWN, "compute_time", OVERWRITTEN),
+            ("ZeRO-1", "micro_batch_size", NOT_UNDERSTOOD),
+        ]
+
+    def test_a_deleted_or_emptied_constant_is_found(self, book: xw.Book) -> None:
+        constants = book.sheets["Constants"]
+        rows = {key: row for row, key in enumerate(constants.range("A1:A40").value, 1)}
+        constants.range((rows["relative_tolerance"], 2)).clear_contents()
+        constants.range(f"{rows['flops_per_multiply_add']}:{rows['flops_per_multiply_add']}").delete("up")
+        found = addin.recompute(book)
+        assert {(line.difference.quantity, line.verdict) for line in found.causes} == {
+            ("flops_per_multiply_add", MISSING),
+            ("", NOT_UNDERSTOOD),
+        }
+
+    @pytest.mark.parametrize("column", ["A", "B"])
+    def test_columns_inserted_on_other_sheets_are_no_difference(self, book: xw.Book, column: str) -> None:
+        for title in ("Constants", "Checks", "Hardware", "Choices", "Roofline", "Summary", "Elasticities"):
+            book.sheets[title].range(f"{column}:{column}").insert("right")
+        assert causes(addin.recompute(book)) == []
+        assert set(book.sheets["Checks"].range(f"{column}1:{column}99").value) == {None}
+        assert engine_line_anywhere(book) == "OK"
+
+    def test_one_edited_look_up_does_not_condemn_its_table(self, book: xw.Book, cell: Cell) -> None:
+        where = cell("hbm_peak")
+        where.formula = re.sub(r"\$(\d+)", lambda row: f"${int(row[1]) + 2}", where.formula)
+        assert causes(addin.recompute(book)) == [(OWN, "hbm_peak", CHANGED)]
+
+    def test_an_input_may_hold_a_formula(self, book: xw.Book, cell: Cell) -> None:
+        cell("devices").formula = "=2*512"
+        found = addin.recompute(book)
+        assert causes(found) == []
+        assert opened(book).inputs.strategies[OWN]["devices"] == 1024
+
+    def test_a_date_is_the_number_that_it_stands_for(self, book: xw.Book, cell: Cell) -> None:
+        cell("devices").value = datetime.date(1905, 8, 9)  # as Excel makes of "9/8/1905"
+        addin.recompute(book)
+        assert opened(book).inputs.strategies[OWN]["devices"] == 2048
+
+    def test_notes_beside_the_strategies_are_one_thing_to_mend(self, book: xw.Book, cell: Cell) -> None:
+        analysis = book.sheets["Analysis"]
+        column = max(opened(book).inputs.rows.columns.values()) + 2
+        analysis.range((4, column)).value = "todo"
+        analysis.range((9, column)).value = "ask Ann"
+        found = addin.recompute(book)
+        assert [line.difference.why for line in found.causes] == [NO_FORMULAS]
+
+    def test_a_strategy_may_be_named_by_a_number(self, book: xw.Book, cell: Cell) -> None:
+        book.sheets["Analysis"].range((4, cell("devices").column)).value = 2024
+        assert addin.recompute(book).verdict == "OK"
+
+    def test_a_check_that_fails_is_told(self, book: xw.Book, cell: Cell) -> None:
+        cell("expert_parallel_size").value = 7
+        found = addin.recompute(book)
+        assert causes(found) == []
+        assert any("expert_parallel_size must divide" in remark for remark in found.remarks)
+
     @pytest.mark.parametrize("suffix", [".xlsx", ".ods"])
     def test_a_saved_and_reopened_workbook_agrees(self, book: xw.Book, cell: Cell, tmp_path: Path, suffix: str) -> None:
         cell("devices").value = 1024
@@ -222,6 +303,46 @@ class TestAddStrategy:
         assert values["step_time_lower_bound"] == shipped_study.values[name]["step_time_lower_bound"]
         assert addin.recompute(book).verdict == "OK"
 
+    def test_all_strategies_of_a_study_stand_side_by_side_with_their_rows(self, book: xw.Book, tmp_path: Path) -> None:
+        text = 'title = "t"\n[common]\nmicro_batch_size = 7.5\nhardware = "H100 SXM5 80GB"\n'
+        strategies = "".join(f'[strategies."No. {number}"]\ndevices = {256 * number}\n' for number in (1, 2, 4, 8))
+        (tmp_path / "own.toml").write_text(text + strategies, encoding="utf-8")
+        free = max(opened(book).inputs.rows.columns.values()) + 1
+        addin.add_strategy(book, tmp_path / "own.toml")
+        columns = opened(book).inputs.rows.columns
+        assert [columns[f"No. {number}"] for number in (1, 2, 4, 8)] == list(range(free, free + 4))
+        assert [opened(book).inputs.strategies[f"No. {number}"]["devices"] for number in (1, 8)] == [256, 2048]
+        assert addin.recompute(book).verdict == "OK"
+
+    def test_a_study_brings_rows_that_the_workbook_lacks(self, book: xw.Book, cell: Cell, tmp_path: Path) -> None:
+        """Two devices of the study's own, each in a row of its own."""
+        text = 'title = "t"\n[common]\nmicro_batch_size = 7.5\n'
+        for name in ("One", "Two"):
+            numbers = renamed_device(tmp_path).read_text(encoding="utf-8")
+            tables = re.sub(r"^\[(\w+)\]", rf'[hardware."GPU {name}".\1]', numbers[numbers.index("[") :], flags=re.M)
+            text += f'[strategies."{name}"]\nhardware = "GPU {name}"\n{tables}\n'
+        (tmp_path / "own.toml").write_text(text, encoding="utf-8")
+        addin.add_strategy(book, tmp_path / "own.toml")
+        names = [name for _, name in opened(book).sheets["Hardware"].column(1)]
+        assert {"GPU One", "GPU Two"} <= set(names)
+        assert addin.recompute(book).verdict == "OK"
+
+    def test_a_study_with_other_numbers_for_a_row_is_refused(self, book: xw.Book, cell: Cell, tmp_path: Path) -> None:
+        hardware = book.sheets["Hardware"]
+        row = next(n for n, line in enumerate(hardware.used_range.value, 1) if line[0] == "H800 SXM5 80GB")
+        before = hardware.range((row, 3)).value
+        hardware.range((row, 3)).value = before / 2
+        path = addin.export(book, tmp_path / "slow.toml", OWN)
+        hardware.range((row, 3)).value = before
+        with pytest.raises(UserError, match="with other values: rename one of the two"):
+            addin.add_strategy(book, path)
+        assert f"{OWN} (2)" not in opened(book).inputs.strategies
+
+    def test_constants_that_differ_are_told(self, book: xw.Book, tmp_path: Path) -> None:
+        text = 'title = "t"\n[common]\nmicro_batch_size = 7.5\nrelative_tolerance = 1e-7\n[strategies."S"]\n'
+        (tmp_path / "own.toml").write_text(text, encoding="utf-8")
+        assert "The study sets relative_tolerance to 1e-07" in addin.add_strategy(book, tmp_path / "own.toml")
+
     def test_no_free_column_is_told_before_anything_is_written(self, book: xw.Book) -> None:
         for number in range(4):
             addin.add_strategy(book, OWN, f"Copy {number}")
@@ -275,6 +396,15 @@ class TestCatalogues:
         assert addin.add_hardware(book, "h800-sxm5-80gb").endswith("already.")
         assert book.sheets["Hardware"].used_range.value == before
 
+    def test_a_row_of_notes_is_not_written_over(self, book: xw.Book, tmp_path: Path) -> None:
+        hardware = book.sheets["Hardware"]
+        last = max(n for n, line in enumerate(hardware.used_range.value, 1) if line[0] is not None)
+        hardware.range((last + 1, 4)).value = "my note"
+        addin.add_hardware(book, renamed_device(tmp_path))
+        assert hardware.range((last + 1, 1)).value is None
+        assert hardware.range((last + 2, 1)).value == "My GPU"
+        assert "NVIDIA" in str(hardware.range((last + 2, 1), (last + 2, 60)).value)  # the source of the row
+
     def test_another_row_of_that_name_is_refused(self, book: xw.Book) -> None:
         hardware = book.sheets["Hardware"]
         row = next(n for n, line in enumerate(hardware.used_range.value, 1) if line[0] == "H800 SXM5 80GB")
@@ -317,11 +447,28 @@ class TestExport:
         with pytest.raises(UserError, match="exists"):
             addin.export(book, first, OWN)
 
-    def test_an_input_that_no_study_takes_leaves_no_file(self, book: xw.Book, cell: Cell, tmp_path: Path) -> None:
-        cell("zero_stage").value = "ZeRO-9"
-        with pytest.raises(UserError, match="zero_stage is 'ZeRO-9'"):
+    @pytest.mark.parametrize(
+        ("quantity", "value", "words"),
+        [
+            ("zero_stage", "ZeRO-9", "zero_stage is 'ZeRO-9'"),
+            ("devices", None, "the cell is empty: write a number"),
+            ("devices", "1%", "devices is '1%': write a number in device"),
+            ("devices", True, "devices is 'True': write a number in device"),
+            ("hbm_measured", "=2*1E+12", "the formula of hbm_measured was changed"),
+            ("compute_time", 5, "the formula of compute_time was changed"),
+        ],
+    )
+    def test_what_no_study_can_say_leaves_no_file(
+        self, book: xw.Book, cell: Cell, tmp_path: Path, quantity: str, value: Any, words: str
+    ) -> None:
+        cell(quantity).value = value
+        with pytest.raises(UserError, match=re.escape(words)):
             addin.export(book, strategy=OWN)
         assert list(tmp_path.glob("*.toml")) == []
+
+    def test_only_the_strategy_itself_need_make_sense(self, book: xw.Book, cell: Cell, tmp_path: Path) -> None:
+        cell("devices", "ZeRO-1").value = "many"
+        assert addin.export(book, tmp_path / "own.toml", OWN).exists()
 
 
 class TestExplain:
@@ -341,6 +488,34 @@ class TestExplain:
         summary.range((row, 5)).select()
         assert addin.explain(book).facts["Key"] == "step_time_lower_bound"
 
+    def test_the_largest_movers_come_first(self, book: xw.Book, cell: Cell) -> None:
+        where = cell("compute_time")
+        found = addin.explain(book, ("Analysis", f"{letter(where.column)}{where.row}"))
+        shares = [abs(share) for *_, share in found.movers]
+        assert shares == sorted(shares, reverse=True)
+        assert min(shares) > 0.9  # compute follows model and rate in proportion
+
+    def test_what_was_typed_over_is_told_even_where_another_input_is_a_text(self, book: xw.Book, cell: Cell) -> None:
+        cell("devices", "ZeRO-1").value = "many"
+        where = cell("compute_time")
+        where.value = 5
+        found = addin.explain(book, ("Analysis", f"{letter(where.column)}{where.row}"))
+        assert found.facts["Typed over"].startswith("5")
+
+    def test_a_number_of_the_catalogue_names_its_source(self, book: xw.Book) -> None:
+        hardware = book.sheets["Hardware"]
+        row = next(n for n, line in enumerate(hardware.used_range.value, 1) if line[0] == "H800 SXM5 80GB")
+        assert addin.explain(book, ("Hardware", f"C{row}")).facts["Source"].startswith("datasheet: ")
+
+    def test_the_cursor_of_another_workbook_is_not_taken(self, book: xw.Book) -> None:
+        other = book.app.books.add()
+        try:
+            other.activate()
+            with pytest.raises(UserError, match=r"no cell of shipped\.xlsx is selected"):
+                addin.explain(book)
+        finally:
+            other.close()
+
     @pytest.mark.parametrize(("sheet", "address"), [("Analysis", "A1"), ("About", "B7"), ("Analysis", "ZZ99")])
     def test_a_cell_without_a_quantity_is_told(self, book: xw.Book, sheet: str, address: str) -> None:
         with pytest.raises(UserError, match="holds no quantity"):
@@ -350,8 +525,16 @@ class TestExplain:
 class TestClicks:
     """What a user sees who clicks: one message on the sheet Engine, and nothing else changed."""
 
+    @pytest.fixture(autouse=True)
+    def log(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+        monkeypatch.setattr(Path, "home", lambda: tmp_path)
+        logger = logging.getLogger("solbook")
+        logger.handlers.clear()
+        yield tmp_path / ".solbook" / "addin.log"
+        logger.handlers.clear()
+
     def said(self, book: xw.Book) -> str:
-        return str(book.sheets["Engine"]["A4"].value)
+        return str(book.sheets["Engine"]["A3"].value)
 
     def test_a_workbook_that_is_not_ours_is_left_alone(self, app: xw.App) -> None:
         other = app.books.add()
@@ -381,6 +564,25 @@ class TestClicks:
         book.sheets["Analysis"].range("4:4").delete("up")
         addin.run("recompute", book)
         assert "column headed 'Key'" in self.said(book)
+
+    def test_the_log_has_what_was_said(self, book: xw.Book, log: Path) -> None:
+        addin.run("add_hardware", book, path="nowhere.toml")
+        assert "nowhere.toml" in log.read_text(encoding="utf-8").splitlines()[-1]
+
+    def test_a_message_leaves_the_comparison_where_it_is(self, book: xw.Book) -> None:
+        addin.recompute(book)
+        rows = len(book.sheets["Engine"].used_range.value)
+        addin.run("add_hardware", book, path="nowhere.toml")
+        assert len(book.sheets["Engine"].used_range.value) == rows
+
+    def test_drawing_goes_on_after_an_action(self, book: xw.Book) -> None:
+        addin.run("add_hardware", book, path="nowhere.toml")
+        assert book.app.screen_updating
+
+    def test_a_deleted_row_of_a_tables_keys_is_told(self, book: xw.Book) -> None:
+        book.sheets["Hardware"].range("7:7").delete("up")
+        addin.run("recompute", book)
+        assert "lacks the catalogue column Hardware.name" in self.said(book)
 
     def test_a_file_that_is_none_is_told(self, book: xw.Book) -> None:
         addin.run("add_hardware", book, path="nowhere.toml")

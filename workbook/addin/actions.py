@@ -17,8 +17,8 @@ from workbook.addin import engine_sheet
 from workbook.addin.catalogues import add_hardware, add_model
 from workbook.addin.explanation import explain
 from workbook.addin.exports import export
-from workbook.addin.files import ask_for_file
-from workbook.addin.opened import opened
+from workbook.addin.file_dialog import ask_for_file
+from workbook.addin.opened import NothingSelected
 from workbook.addin.recomputation import recompute
 from workbook.addin.strategies import add_strategy
 
@@ -45,9 +45,11 @@ def _recompute(book: xw.Book, formulas: Formulas | None, path: str | Path | None
 
 
 def _add_strategy(book: xw.Book, formulas: Formulas | None, path: str | Path | None) -> str:
-    if path is None and opened(book, formulas).selected_strategy() is None:
-        path = ask_for_file(book, "A study file", "toml", catalogue.templates_directory() / "studies")
-    return add_strategy(book, path, formulas=formulas)
+    try:
+        return add_strategy(book, path, formulas=formulas)
+    except NothingSelected:
+        folder = catalogue.templates_directory() / "studies"
+        return add_strategy(book, ask_for_file(book, "A study file", "toml", folder), formulas=formulas)
 
 
 def _add_hardware(book: xw.Book, formulas: Formulas | None, path: str | Path | None) -> str:
@@ -116,7 +118,7 @@ def run(key: str, book: xw.Book, formulas: Formulas | None = None, path: str | P
             said = action.run(book, formulas, path)
     except UserError as error:
         said = f"{action.label}: {error}"
-        _log().warning("%s, %s", book.name, said)
+        _log().warning("%s, %s", book.name, said, exc_info=error.__cause__)
         _tell(book, said, show=True)
     except Exception as error:
         said = f"{action.label} failed, which is a mistake in solbook: {error!r}; the log {LOG} in your home says more"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from pyxl.layout.table import source_head
 from pyxl.open_book import Formulas
 from workbook import catalogue
 from workbook.addin.opened import Opened, opened
+from workbook.addin.own_sheets import as_text
 from workbook.analysis import analysis
 from workbook.catalogue import Table
 from workbook.comparison import agree
@@ -31,32 +33,47 @@ def add_model(book: xw.Book, path: str | Path, formulas: Formulas | None = None)
 
 
 def _add(read: Opened, table: Table) -> str:
-    return add_row(read, table, table.rows[0]["name"])
+    return "\n".join(add_rows(read, [(table, table.rows[0]["name"])]))
 
 
-def add_row(read: Opened, table: Table, name: str) -> str:
-    """Add a row of a table of ours to the workbook's; nothing happens where it is there already."""
-    placed = _placed(read, table.name)
-    sheet = placed.grid.title
-    row = next(row for row in table.rows if row["name"] == name)
-    for line, present in placed.rows.items():
-        if present.casefold() == name.casefold():
-            held = {
-                key: reader.value_at(placed.grid, line, column, read.shown) for key, column in placed.columns.items()
-            }
-            if all(agree(held.get(key), row[key]) for key in table.columns):
-                return f"'{name}' is in row {line} of the sheet {sheet} already."
-            raise UserError(f"the sheet {sheet} has '{present}' in row {line} with other values: rename one of the two")
-    line = _free_row(read, placed)
-    contents = {column: row.get(key) for key, column in placed.columns.items()}
-    target = read.book.sheets[sheet]
+def add_rows(read: Opened, wanted: Sequence[tuple[Table, str]]) -> list[str]:
+    """Add rows of tables of ours to the workbook's, and say where each is; those that are there already stay.
+
+    Raises `UserError`, before anything is written, where one has other values there or finds no free row.
+    """
+    said, new, taken = [], [], set[tuple[str, int]]()
+    for table, name in wanted:
+        placed = _placed(read, table.name)
+        sheet = placed.grid.title
+        line = next((line for line, present in placed.rows.items() if present.casefold() == name.casefold()), None)
+        if line is None:
+            line = _free_row(read, placed, taken)
+            taken.add((placed.title, line))
+            new.append((placed, line, table, name))
+            said.append(f"'{name}' is in row {line} of the sheet {sheet}, and in the drop-downs.")
+        elif all(agree(_held(read, placed, line, key), _row(table, name)[key]) for key in table.columns):
+            said.append(f"'{name}' is in row {line} of the sheet {sheet} already.")
+        else:
+            raise UserError(f"the sheet {sheet} has '{name}' in row {line} with other values: rename one of the two")
+    for placed, line, table, name in new:
+        _write(read, placed, line, table, name)
+    return said
+
+
+def _row(table: Table, name: str) -> dict[str, Any]:
+    return next(row for row in table.rows if row["name"].casefold() == name.casefold())
+
+
+def _write(read: Opened, placed: reader.KeyedTable, line: int, table: Table, name: str) -> None:
+    row, sheet = _row(table, name), read.book.sheets[placed.grid.title]
+    contents = {column: as_text(row.get(key)) for key, column in placed.columns.items()}
+    first, last = min(contents), max(contents)
     try:
-        target.range((line, 1), (line, max(contents))).value = [[contents.get(n) for n in range(1, max(contents) + 1)]]
+        sheet.range((line, first), (line, last)).value = [[contents.get(n) for n in range(first, last + 1)]]
         for column, source in _sources(placed, table, name).items():
-            target.range((line, column)).value = source
+            sheet.range((line, column)).value = as_text(source)
     except Exception as error:  # each spreadsheet has its own
-        raise UserError(f"cannot write to the sheet {sheet}: is it protected? ({error})") from error
-    return f"'{name}' is in row {line} of the sheet {sheet}, and in the drop-downs."
+        raise UserError(f"cannot write to the sheet {placed.grid.title}: is it protected? ({error})") from error
 
 
 def _held(read: Opened, placed: reader.KeyedTable, line: int, key: str) -> Any:
@@ -72,11 +89,11 @@ def _placed(read: Opened, title: str) -> reader.KeyedTable:
     raise UserError(f"the workbook has no table '{title}': its title or its row of keys was changed")
 
 
-def _free_row(read: Opened, placed: reader.KeyedTable) -> int:
-    """The first empty row behind the table's last one that look-ups cover."""
+def _free_row(read: Opened, placed: reader.KeyedTable, taken: Collection[tuple[str, int]]) -> int:
+    """The first empty row behind the table's last one that look-ups cover and that is not taken."""
     last = read.located.last_row(placed.title)
-    for row in range(max(placed.rows, default=placed.key_row) + 1, last + 1):
-        if not placed.grid.row(row):
+    for row in range(max((row for row in placed.rows if row <= last), default=placed.key_row) + 1, last + 1):
+        if not placed.grid.row(row) and (placed.title, row) not in taken:
             return row
     raise UserError(
         f"the table {placed.title} has no free row: insert one above row {last} of the sheet {placed.grid.title}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyxl.quantity import Failure
 from pyxl.readings.number import OK
-from pyxl.style import STYLES
+from pyxl.style import fill
 from workbook import __version__
 from workbook.addin.own_sheets import as_text, head, own_sheet
 from workbook.analysis import analysis
@@ -33,6 +33,7 @@ HEADS = (
 )
 VERDICT_COLUMN = HEADS.index("Verdict") + 1
 WIDTHS = (12, 8, 46, 40, 12, 22, 22, 11, 22, 120)
+MESSAGE = (3, 1)  # what an action said last
 FIRST_REMARK = 4
 MOST_CAUSES = 500
 UNCOMPARED = ("input", "input not understood")
@@ -51,30 +52,27 @@ def write(book: xw.Book, found: Recomputation) -> None:
     sheet.range((FIRST_REMARK, 1), (FIRST_REMARK + len(said) - 1, 1)).value = [[line] for line in said]
     verdict = sheet.range((FIRST_REMARK + len(said) - 1, 1))
     verdict.font.bold = True
-    verdict.color = _fill("passed" if found.verdict == OK else "bad")
+    verdict.color = fill("passed" if found.verdict == OK else "bad")
     row = FIRST_REMARK + len(said) + 1
     if found.causes:
         causes = found.causes[:MOST_CAUSES]
         sheet.range((row + 2, len(HEADS)), (row + 1 + len(causes), len(HEADS))).wrap_text = True
-        row = _table(sheet, row, "To mend", causes) + 1
+        more = len(found.causes) - len(causes)
+        row = _table(sheet, row, f"To mend{f' ({more:,} more below)' if more else ''}", causes) + 1
     _table(sheet, row, "Every value", found.lines)
     sheet.activate()
 
 
 def write_message(book: xw.Book, message: str, *, show: bool) -> None:
-    """Write a message in place of a comparison; `show` the sheet, or leave the user where they are."""
+    """Write a message above the comparison; `show` the sheet, or leave the user where they are."""
     before = book.sheets.active
-    sheet = own_sheet(book, TITLE)
-    head(sheet, HEADING, WIDTHS)
-    lines = message.splitlines()
-    cells = sheet.range((FIRST_REMARK, 1), (FIRST_REMARK + len(lines) - 1, 1))
-    cells.value = [[as_text(line)] for line in lines]
-    cells.color = _fill("bad" if show else "passed")
+    sheet = own_sheet(book, TITLE, keep=True)
+    if sheet["A1"].value != HEADING:
+        head(sheet, HEADING, WIDTHS)
+    cell = sheet.range(MESSAGE)
+    cell.value = as_text(" ".join(message.split("\n")))
+    cell.color = fill("bad" if show else "passed")
     (sheet if show else before).activate()
-
-
-def _fill(style: str) -> str:
-    return f"#{STYLES[style].fill}"
 
 
 def _table(sheet: xw.Sheet, row: int, title: str, lines: tuple[Line, ...]) -> int:
@@ -84,7 +82,7 @@ def _table(sheet: xw.Sheet, row: int, title: str, lines: tuple[Line, ...]) -> in
     heads = sheet.range((row + 1, 1), (row + 1, len(HEADS)))
     heads.value = [list(HEADS)]
     heads.font.bold = True
-    heads.color = _fill("header")
+    heads.color = fill("header")
     first, last = row + 2, row + 1 + len(lines)
     sheet.range((first, 1), (last, len(HEADS))).value = [_cells(line) for line in lines]
     sheet.range((first, HEADS.index("Relative") + 1), (last, HEADS.index("Relative") + 1)).number_format = "0.0E+00"
@@ -93,7 +91,7 @@ def _table(sheet: xw.Sheet, row: int, title: str, lines: tuple[Line, ...]) -> in
         following = lines[number - first + 1] if number < last else None
         if following is None or following.is_fine != line.is_fine:
             painted = sheet.range((start, VERDICT_COLUMN), (number, VERDICT_COLUMN))
-            painted.color = _fill("passed" if line.is_fine else "bad")
+            painted.color = fill("passed" if line.is_fine else "bad")
             start = number + 1
     return last + 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyxl import reader
@@ -14,13 +15,13 @@ from pyxl.open_book import Formulas
 from pyxl.quantity import Failure, Kind, Quantity
 from pyxl.readings.formula import number_text
 from pyxl.readings.words import words
-from pyxl.style import STYLES
-from workbook.addin.opened import MODEL_SHEET, Opened, opened
+from pyxl.style import fill
+from workbook.addin.opened import Opened, opened
 from workbook.addin.own_sheets import as_text, head, own_sheet
 from workbook.analysis import analysis
 from workbook.catalogue import HARDWARE, MODELS
 from workbook.comparison import ROW_SHEETS, compare
-from workbook.file_inputs import CATALOGUES
+from workbook.file_inputs import CATALOGUES, CONSTANTS, MODEL_SHEET
 
 if TYPE_CHECKING:
     import xlwings as xw
@@ -68,24 +69,43 @@ def explain(book: xw.Book, cell: tuple[str, str] | None = None, formulas: Formul
 def explanation(read: Opened, cell: tuple[str, str]) -> Explanation:
     """What a cell means. Raises `UserError` where it holds no quantity."""
     sheet, address = cell
-    for difference, _ in compare(read.inputs, read.shown):
-        if (difference.sheet, difference.cell) == cell:
-            name, strategy = difference.quantity, difference.strategy
-            if sheet in ROW_SHEETS and name in ROW_SHEETS[sheet].quantities:
-                quantity = ROW_SHEETS[sheet][name]
-                return Explanation(_heading(cell, quantity, strategy), _facts(quantity, difference.expected), (), ())
-            if name in analysis.quantities and strategy in read.inputs.strategies:
-                return _of_strategy(read, cell, analysis[name], strategy)
-    constant = next((q for q in analysis if q.kind is Kind.CONSTANT and _stands_at(read, q.name) == cell), None)
-    if constant is not None:
-        value = read.inputs.constants[constant.name]
-        return Explanation(_heading(cell, constant, "all strategies"), _facts(constant, value), (), ())
-    if sheet in CATALOGUES and (found := _of_catalogue(read, cell)):
+    row, column = coordinates(address)
+    rows = read.inputs.rows
+    if sheet == rows.grid.title:
+        names = [name for name, number in rows.rows.items() if number == row]
+        strategies = [name for name, number in rows.columns.items() if number == column]
+        if names and strategies:
+            return _of_strategy(read, cell, analysis[names[0]], strategies[0])
+    elif sheet == CONSTANTS:
+        for key, place in read.sheets[CONSTANTS].listed("Key", "Value").items():
+            if place == (row, column) and key in read.inputs.constants:
+                facts = _facts(analysis[key], read.inputs.constants[key])
+                return Explanation(_heading(cell, analysis[key], "all strategies"), facts, (), ())
+    elif sheet in CATALOGUES:
+        if found := _of_catalogue(read, cell):
+            return found
+    elif found := _of_shown(read, cell):
         return found
     raise UserError(
         f"{sheet}!{address} holds no quantity: select a cell of the sheet {MODEL_SHEET}, or a number of the sheets "
-        f"Summary, {', '.join((*ROW_SHEETS, *CATALOGUES))} or Constants"
+        f"Summary, {', '.join((*ROW_SHEETS, *CATALOGUES))} or {CONSTANTS}"
     )
+
+
+def _of_shown(read: Opened, cell: tuple[str, str]) -> Explanation | None:
+    """A cell of a sheet that shows the strategies of the Analysis."""
+    for difference, _ in compare(read.inputs, read.shown):
+        if (difference.sheet, difference.cell) == cell:
+            name, strategy = difference.quantity, difference.strategy
+            if cell[0] in ROW_SHEETS and name in ROW_SHEETS[cell[0]].quantities:
+                quantity = ROW_SHEETS[cell[0]][name]
+                return Explanation(_heading(cell, quantity, strategy), _facts(quantity, difference.expected), (), ())
+            if name in analysis.quantities and strategy in read.inputs.strategies:
+                return _of_strategy(read, cell, analysis[name], strategy)
+    if read.inputs.mistyped:
+        sheet, address = read.inputs.mistyped[0].place
+        raise UserError(f"mend {sheet}!{address} first: {read.inputs.mistyped[0].reason}")
+    return None
 
 
 def _of_catalogue(read: Opened, cell: tuple[str, str]) -> Explanation | None:
@@ -107,12 +127,6 @@ def _of_catalogue(read: Opened, cell: tuple[str, str]) -> Explanation | None:
             }
             return Explanation(_heading(cell, quantity, table.rows[row]), facts, (), ())
     return None
-
-
-def _stands_at(read: Opened, constant: str) -> tuple[str, str] | None:
-    grid = read.sheets["Constants"]
-    row = next((row for row, key in grid.column(1) if key == constant), None)
-    return None if row is None else (grid.title, f"B{row}")
 
 
 def _heading(cell: tuple[str, str], quantity: Quantity, strategy: str) -> str:
@@ -139,11 +153,13 @@ def _of_strategy(read: Opened, cell: tuple[str, str], quantity: Quantity, strate
     if quantity.name in rows.rows:
         content = rows.content(quantity.name, strategy)
         facts["Value in the workbook"] = read.shown.get(rows.place(quantity.name, strategy), "")
-        if quantity.expression is not None and not isinstance(content, Formula):
+        if quantity.expression is not None and content is None:
+            facts["Empty"] = f"it should be {facts['Formula']}"
+        elif quantity.expression is not None and not isinstance(content, Formula):
             facts["Typed over"] = f"{content}: it should be {facts['Formula']}"
         elif isinstance(content, Formula) and read.located.is_changed(quantity.name, strategy):
             facts["Changed formula"] = read.located.in_names(content, strategy)
-    known = _values_of(values, read.inputs.columns)
+    known = partial(analysis.resolved, values.__getitem__, read.inputs.columns)
     if quantity.expression is not None:
         facts["With values"] = _with_values(quantity, known, facts["Value in Python"])
     sources = [q.name for q in analysis if _may_move(q, given)]
@@ -163,15 +179,6 @@ def _may_move(quantity: Quantity, given: Mapping[str, Any]) -> bool:
         return False
     described = {f"{HARDWARE}.name", f"{MODELS}.name"} & quantity.ingredients
     return quantity.name in given or (quantity.kind is Kind.LOOKUP and bool(described))
-
-
-def _values_of(values: Mapping[str, Any], columns: Mapping[str, Any]) -> Callable[[str], Any]:
-    def value_of(key: str) -> Any:
-        if key in analysis.series:
-            return tuple(values[member] for member in analysis.series[key])
-        return columns[key] if key in columns else values[key]
-
-    return value_of
 
 
 def _ingredient(quantity: Quantity, value: Any) -> tuple[str, str, Any, str]:
@@ -209,7 +216,7 @@ def _write(book: xw.Book, found: Explanation) -> None:
         heads.append(len(lines))
         lines += [[key, label, value, unit, ""] for key, label, value, unit in found.ingredients]
     if found.movers:
-        lines += [[""] * 5, ["Moves it most", "Quantity", "Value", "Unit", "% for 1 %"]]
+        lines += [[""] * 5, ["Moves it most, at this point", "Quantity", "Value", "Unit", "% for 1 %"]]
         heads.append(len(lines))
         lines += map(list, found.movers)
     top, bottom = FIRST_ROW, FIRST_ROW + len(lines) - 1
@@ -222,5 +229,5 @@ def _write(book: xw.Book, found: Explanation) -> None:
     for line in heads:
         cells = sheet.range((top + line - 1, 1), (top + line - 1, len(WIDTHS)))
         cells.font.bold = True
-        cells.color = f"#{STYLES['header'].fill}"
+        cells.color = fill("header")
     sheet.activate()

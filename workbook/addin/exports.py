@@ -7,19 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyxl import reader
+from pyxl.cells import Formula, coordinates
 from pyxl.errors import MissingProgram, UserError
 from pyxl.open_book import Formulas
+from pyxl.quantity import Kind
 from workbook import catalogue
-from workbook.addin.opened import MODEL_SHEET, Opened, opened
+from workbook.addin.opened import Opened, opened
+from workbook.addin.problems import problems
 from workbook.analysis import analysis
 from workbook.catalogue import HARDWARE, KINDS, MODELS, Table
 from workbook.comparison import agree
-from workbook.file_inputs import CATALOGUES
+from workbook.file_inputs import CATALOGUES, CONSTANTS, MODEL_SHEET
 from workbook.study import load
 
 if TYPE_CHECKING:
     import xlwings as xw
 
+LONGEST_STEM = 60
 IN_STUDIES = {HARDWARE: "hardware", MODELS: "models"}
 
 
@@ -33,10 +37,10 @@ def export(
     """
     read = opened(book, formulas)
     name = strategy or read.selected_strategy()
-    if name is None or name not in read.inputs.strategies:
-        there = ", ".join(read.inputs.strategies)
-        raise UserError(f"no strategy is selected: click into one's column of the sheet {MODEL_SHEET} ({there})")
-    target = Path(path) if path is not None else _free_path(book, name)
+    if name not in read.inputs.strategies:
+        raise UserError(f"there is no strategy '{name}': there are {', '.join(read.inputs.strategies)}")
+    _require_sense(read, name)
+    target = Path(path) if path else _free_path(book, name)
     if target.exists():
         raise UserError(f"{target} exists: give another name")
     text = study_text(read, name)
@@ -52,8 +56,27 @@ def export(
     return target
 
 
+def _require_sense(read: Opened, name: str) -> None:
+    """Raise `UserError` for the first input of a strategy that a study cannot say."""
+    rows, shared = read.inputs.rows, {CONSTANTS, *CATALOGUES}
+    for (sheet, cell), why in problems(read).items():
+        if sheet in shared or coordinates(cell)[1] == rows.columns[name]:
+            raise UserError(f"{sheet}!{cell}: {why}")
+    for quantity in analysis:
+        key, calculated = quantity.name, quantity.kind in (Kind.CALCULATION, Kind.CHECK)
+        if quantity.kind is not Kind.CONSTANT and key not in rows.rows:
+            raise UserError(f"the sheet {MODEL_SHEET} lacks the row {key}: a study has no way to say that")
+        if key not in rows.rows:
+            continue
+        content, (sheet, cell) = rows.content(key, name), rows.place(key, name)
+        typed_over = calculated and not isinstance(content, Formula)
+        if typed_over or (quantity.kind is not Kind.INPUT and content is None) or read.located.is_changed(key, name):
+            advice = "bring the formula back, or type a value over a look-up"
+            raise UserError(f"{sheet}!{cell}: the formula of {key} was changed, which no study can say: {advice}")
+
+
 def _free_path(book: xw.Book, name: str) -> Path:
-    stem = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.") or "strategy"
+    stem = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:LONGEST_STEM] or "strategy"
     folder = Path(book.fullname).parent
     numbered = (folder / (f"{stem}.toml" if number == 1 else f"{stem}-{number}.toml") for number in range(1, 1000))
     return next(path for path in numbered if not path.exists())
@@ -86,7 +109,7 @@ def _inputs(read: Opened, name: str) -> dict[str, Any]:
 
 def _own_rows(read: Opened, name: str) -> dict[str, Any]:
     """Catalogue rows in use that are not as they ship, as `workbook.catalogue.own_tables` reads them."""
-    shipped = {table.name: table for table in (catalogue.models(), catalogue.hardware(), *catalogue.choices().values())}
+    shipped = {table.name: table for table in catalogue.shipped()}
     found: dict[str, Any] = {}
     for sheet in CATALOGUES:
         for placed in reader.keyed_tables(read.sheets[sheet]):

@@ -14,16 +14,19 @@ from pyxl.located import Located
 from pyxl.open_book import Formulas, read, sheet_titles
 from workbook import __version__
 from workbook.analysis import analysis
-from workbook.file_inputs import CATALOGUES, Inputs, read_inputs
+from workbook.file_inputs import CATALOGUES, MODEL_SHEET, Inputs, read_inputs
 from workbook.sheets.documentation import SHEETS
 
 if TYPE_CHECKING:
     import xlwings as xw
 
-MODEL_SHEET = "Analysis"
 MADE_BY = "solbook "  # how the sheet About begins to say so
 ADVICE = "export its strategies with the add-in of its own version, then build it anew"
 DOCUMENTING = ("Formulas", "Sources", "Validation")  # long, and nothing there is asked for
+
+
+class NothingSelected(UserError):
+    """The cursor is not in a strategy's column."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +68,19 @@ class Opened:
         """Where the analysis stands in it."""
         return Located(analysis, self.inputs.rows, self.sheets, CATALOGUES)
 
-    def selected_strategy(self) -> str | None:
-        """The strategy in whose column the cursor is."""
+    def selected_strategy(self) -> str:
+        """The strategy in whose column the cursor is. Raises `NothingSelected` elsewhere."""
         sheet, _, column = self.cursor()
-        found = (name for name, number in self.inputs.rows.columns.items() if number == column)
-        return next(found, None) if sheet == MODEL_SHEET else None
+        for name, number in self.inputs.rows.columns.items():
+            if sheet == MODEL_SHEET and number == column:
+                return name
+        raise NothingSelected(f"no strategy is selected: click into one's column of the sheet {MODEL_SHEET}")
 
     def cursor(self) -> tuple[str, int, int]:
         """Sheet, row and column of the selected cell."""
         selected = self.book.selection
-        if selected is None or selected.address is None:
-            raise UserError("no cell is selected: click on one")
+        if selected is None or selected.address is None or selected.sheet.book.name != self.book.name:
+            raise UserError(f"no cell of {self.book.name} is selected: click on one")
         return selected.sheet.name, selected.row, selected.column
 
 

@@ -14,8 +14,8 @@ POINTS = 5.6  # of a character of the usual font
 OWNER = "Written by solbook, anew each time: what you type here is lost."
 
 
-def own_sheet(book: xw.Book, title: str) -> xw.Sheet:
-    """An empty sheet of ours, at the end; under another title where somebody has a sheet of that name."""
+def own_sheet(book: xw.Book, title: str, *, keep: bool = False) -> xw.Sheet:
+    """A sheet of ours, at the end, empty unless we `keep` what is on it; under another title where that is taken."""
     names = {sheet.name.casefold(): sheet for sheet in book.sheets}
     for candidate in (title, f"{title} (solbook)"):
         sheet = names.get(candidate.casefold())
@@ -26,7 +26,8 @@ def own_sheet(book: xw.Book, title: str) -> xw.Sheet:
                 raise UserError(f"{book.name} takes no new sheet: is its structure protected? ({error})") from error
         if sheet["A2"].value == OWNER:
             try:
-                sheet.clear()
+                if not keep:
+                    sheet.clear()
             except Exception as error:
                 raise UserError(f"cannot write to the sheet '{candidate}': is it protected? ({error})") from error
             return sheet
@@ -46,5 +47,5 @@ def head(sheet: xw.Sheet, heading: str, widths: Sequence[float]) -> None:
 
 
 def as_text(value: Any) -> Any:
-    """A value as a cell takes it: a text that begins with = is no formula, and one that begins with ' keeps that."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "'")) else value
+    """A value as a cell takes it: no text is taken for a formula, and one that begins with ' keeps that."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "'", "+", "-", "@")) else value

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyxl.cells import Formula, Place
-from pyxl.errors import UserError
+from pyxl.cells import Formula
 from pyxl.open_book import Formulas
 from pyxl.quantity import Kind
 from pyxl.readings.formula import formula
 from pyxl.readings.number import OK
 from workbook.addin import engine_sheet
-from workbook.addin.opened import MODEL_SHEET, Opened, opened
+from workbook.addin.opened import Opened, opened
+from workbook.addin.problems import problems
 from workbook.analysis import analysis
-from workbook.catalogue import Table
-from workbook.comparison import ABSENT, TYPED_OVER, Difference, compare
+from workbook.comparison import ABSENT, EMPTY, TYPED_OVER, Difference, compare
+from workbook.file_inputs import MODEL_SHEET
 from workbook.sheets.checks import ENGINE
-from workbook.study import checked
 
 if TYPE_CHECKING:
     import xlwings as xw
@@ -96,44 +95,32 @@ def recompute(book: xw.Book, formulas: Formulas | None = None) -> Recomputation:
 def examine(read: Opened) -> Recomputation:
     """Compare, and say why what differs does."""
     compared = list(compare(read.inputs, read.shown))
-    lines = list(_classified(read, compared, dict(_problems(read))))
+    lines = list(_classified(read, compared))
     remarks = [remark for remark in (STALE if read.is_manual else "", read.age) if remark]
+    remarks += _failing(compared)
     return Recomputation(tuple(lines), tuple(remarks))
 
 
-def _problems(read: Opened) -> Iterator[tuple[Place, str]]:
-    """Why no quantity can be computed from some inputs, by their cells: empty ones, and words that no table has."""
-    tables = {
-        key.removesuffix(".name"): Table(key, (), [{"name": str(name)} for name in names if name is not None])
-        for key, names in read.inputs.columns.items()
-        if key.endswith(".name")
-    }
-    rows = read.inputs.rows
-    for strategy, typed in read.inputs.strategies.items():
-        for name, value in typed.items():
-            quantity, place = analysis[name], rows.place(name, strategy)
-            why = None
-            if rows.content(name, strategy) is None:
-                if quantity.value != 0 and quantity.value is not None:
-                    why = f"the cell is empty: {'choose a name' if quantity.choices else 'write a number'}"
-            elif quantity.choices:
-                try:
-                    checked(quantity, value, "", tables)
-                except UserError as error:
-                    why = str(error).removeprefix(": ")
-            if why:
-                yield place, why
+def _failing(compared: list[tuple[Difference, bool]]) -> Iterator[str]:
+    """What the workbook's own checks say, in Python too."""
+    for difference, _ in compared:
+        is_check = difference.sheet == MODEL_SHEET and difference.quantity in analysis.series["checks"]
+        if is_check and isinstance(difference.expected, str) and difference.expected != OK:
+            yield f"A check fails in '{difference.strategy}': {difference.expected}"
 
 
-def _classified(read: Opened, compared: list[tuple[Difference, bool]], problems: Mapping[Place, str]) -> Iterator[Line]:
+def _classified(read: Opened, compared: list[tuple[Difference, bool]]) -> Iterator[Line]:
     unequal = {(d.strategy, d.quantity) for d, equal in compared if not equal and d.sheet == MODEL_SHEET}
+    senseless = problems(read)
     for difference, equal in compared:
         line = _line(read, difference, equal, unequal)
-        if why := problems.get((difference.sheet, difference.cell)):
+        if why := senseless.pop((difference.sheet, difference.cell), ""):
             line = Line(replace(difference, why=why), NOT_UNDERSTOOD)
         elif not equal and line.verdict == DIFFERS and read.is_manual:
             line = Line(replace(difference, why=STALE), DIFFERS)
         yield line
+    for (sheet, cell), why in senseless.items():  # of cells that are not compared
+        yield Line(Difference(sheet, cell, "", "", "", "", why), NOT_UNDERSTOOD)
 
 
 def _line(read: Opened, difference: Difference, equal: bool, unequal: set[tuple[str, str]]) -> Line:
@@ -142,11 +129,12 @@ def _line(read: Opened, difference: Difference, equal: bool, unequal: set[tuple[
     if not equal:
         if difference.found == ABSENT:
             return Line(difference, MISSING)
-        if difference.expected == "a number":
-            return Line(difference, NOT_UNDERSTOOD)
-        if difference.why == TYPED_OVER:
-            should = f"it should be {_definition(name)}" if in_model else "it should be a formula"
-            return Line(replace(difference, why=f"a value was typed over the formula: {should}"), OVERWRITTEN)
+        if difference.why in (TYPED_OVER, EMPTY):
+            what, verdict = ("a value was typed over the formula", OVERWRITTEN)
+            if difference.why == EMPTY:
+                what, verdict = "the cell is empty", MISSING
+            should = _definition(name) if in_model else "a formula"
+            return Line(replace(difference, why=f"{what}: it should be {should}"), verdict)
     if in_model and not equal and _lost_ingredients(read, name, strategy):
         return Line(replace(difference, why="a row that it needs is missing"), FOLLOWS)
     if in_model and read.located.is_changed(name, strategy):
@@ -154,11 +142,14 @@ def _line(read: Opened, difference: Difference, equal: bool, unequal: set[tuple[
     if equal:
         is_input = in_model and analysis[name].kind is Kind.INPUT
         return Line(replace(difference, why=""), INPUT if is_input else AGREES)
-    if in_model and (sources := sorted(n for n in analysis.needs[name] if (strategy, n) in unequal)):
-        return Line(replace(difference, why=f"follows from {', '.join(sources)}"), FOLLOWS)
-    if not in_model and unequal:
+    if in_model:
+        if sources := sorted(each for each in analysis.needs[name] if (strategy, each) in unequal):
+            return Line(replace(difference, why=f"follows from {', '.join(sources)}"), FOLLOWS)
+        return Line(replace(difference, why="the formula is as it should be, its value is not: recalculate"), DIFFERS)
+    affected = {each for each, _ in unequal}
+    if affected and (difference.sheet != "Summary" or not affected.isdisjoint(("all", strategy)) or not strategy):
         return Line(replace(difference, why=f"follows from the sheet {MODEL_SHEET}"), FOLLOWS)
-    return Line(replace(difference, why="the formula is as it should be, its value is not: recalculate"), DIFFERS)
+    return Line(replace(difference, why="the formula was changed, or one that it refers to"), DIFFERS)
 
 
 def _lost_ingredients(read: Opened, name: str, strategy: str) -> bool:
@@ -183,6 +174,6 @@ def _changed(read: Opened, name: str, strategy: str, equal: bool) -> str:
 def _note_in_checks(read: Opened, verdict: str) -> None:
     """The line of the master check. Workbooks of earlier versions have none."""
     checks = read.sheets.get("Checks")
-    row = next((row for row, name in checks.column(1) if name == ENGINE.name), None) if checks else None
-    if row is not None:
-        read.book.sheets["Checks"].range((row, 2)).value = verdict
+    place = checks.listed("Check", "Result").get(ENGINE.name) if checks else None
+    if place is not None:
+        read.book.sheets["Checks"].range(place).value = verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 from pyxl.cells import Formula, letter
 from pyxl.errors import UserError
 from pyxl.formula_text import references
-from pyxl.naming import check_name
+from pyxl.naming import LAST_ROW, check_name
 from pyxl.open_book import Formulas
 from pyxl.quantity import Kind
 from workbook import study
-from workbook.addin.catalogues import add_row
-from workbook.addin.opened import MODEL_SHEET, Opened, opened
+from workbook.addin.catalogues import add_rows
+from workbook.addin.opened import Opened, opened
 from workbook.addin.own_sheets import as_text
 from workbook.analysis import analysis
+from workbook.catalogue import Table
+from workbook.file_inputs import MODEL_SHEET
 
 if TYPE_CHECKING:
     import xlwings as xw
@@ -33,12 +35,7 @@ def add_strategy(
     such source, no free column, or the sheet takes no changes.
     """
     read = opened(book, formulas)
-    if source is None:
-        source = read.selected_strategy()
-        if source is None:
-            raise UserError(
-                f"no strategy is selected: click into one's column of the sheet {MODEL_SHEET}, or name a study"
-            )
+    source = read.selected_strategy() if source is None else source
     if str(source) in read.inputs.rows.columns:
         return _copy(read, str(source), name)
     return _from_study(read, study.load(str(source)), name)
@@ -73,7 +70,7 @@ def _from_study(read: Opened, loaded: study.Study, name: str | None) -> str:
     wanted = [name] if name is not None else list(loaded.strategies)
     free = _free_columns(read)
     columns = [next(free) for _ in wanted]
-    said = list(_add_rows(read, loaded, wanted))
+    said = add_rows(read, _needed(loaded, wanted))
     model = next(iter(read.inputs.rows.columns))
     for each, column in zip(wanted, columns, strict=True):
         inputs = loaded.strategies[each]
@@ -87,17 +84,11 @@ def _from_study(read: Opened, loaded: study.Study, name: str | None) -> str:
     return "\n".join(said)
 
 
-def _add_rows(read: Opened, loaded: study.Study, wanted: list[str]) -> Iterator[str]:
-    """The rows of the catalogues that the strategies need and the workbook lacks."""
-    chosen = {q.name: str(q.choices) for q in analysis if q.choices}
-    needed: dict[tuple[str, str], None] = {}
-    for name in wanted:
-        for key, table in chosen.items():
-            needed[table, str(loaded.values[name][key])] = None
-    for table, row in needed:
-        present = {str(each).casefold() for each in read.inputs.columns[f"{table}.name"] if each is not None}
-        if row.casefold() not in present:
-            yield add_row(read, loaded.tables[table], row)
+def _needed(loaded: study.Study, wanted: Sequence[str]) -> list[tuple[Table, str]]:
+    """The rows of the catalogues that strategies of a study use."""
+    chosen = [(quantity.name, str(quantity.choices)) for quantity in analysis if quantity.choices]
+    rows = {(table, str(loaded.values[name][key])): None for name in wanted for key, table in chosen}
+    return [(loaded.tables[table], row) for table, row in rows]
 
 
 def _free_columns(read: Opened) -> Iterator[int]:
@@ -111,14 +102,18 @@ def _free_columns(read: Opened) -> Iterator[int]:
 
 
 def _slots(read: Opened) -> Iterator[int]:
-    """The columns that the Summary shows: each of its lines has the number of one, from the first strategy's on."""
+    """The columns that the Summary shows: each line of its first table has the number of one, from the first on."""
     summary = read.sheets.get("Summary")
-    heads = [place for place, content in summary.cells.items() if content == "Slot"] if summary else []
-    for top, left in heads[:1]:
-        for row, number in summary.column(left) if summary else ():
-            name = summary.cells.get((row, left + 1)) if summary else None
-            if row > top and isinstance(number, int | float) and isinstance(name, Formula):
-                yield references(name)[0].first[1] + int(number) - 1
+    if summary is None or not summary.find("Slot"):
+        raise UserError(
+            "the workbook has no sheet 'Summary' as solbook wrote it: if it was renamed, give its name back"
+        )
+    (top, left), *others = summary.find("Slot")
+    for row, number in summary.column(left):
+        name = summary.cells.get((row, left + 1))
+        shown = references(name) if isinstance(name, Formula) else ()
+        if shown and isinstance(number, int | float) and top < row < min([LAST_ROW, *(other for other, _ in others)]):
+            yield shown[0].first[1] + int(number) - 1
 
 
 def _write(read: Opened, model: str, column: int, name: str, inputs: Mapping[str, Any]) -> str:

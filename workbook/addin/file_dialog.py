@@ -10,6 +10,8 @@ from pyxl.errors import UserError
 if TYPE_CHECKING:
     import xlwings as xw
 
+NO_DIALOG = "there is no dialog to choose a file here: call the action from Python with its path"
+
 
 def ask_for_file(book: xw.Book, title: str, suffix: str, folder: Path) -> Path:
     """The file that the user chooses, at first in `folder`. Raises `UserError` where none is chosen or none can be."""
