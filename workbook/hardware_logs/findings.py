@@ -128,16 +128,31 @@ def _choose(candidates: Sequence[Finding], known: Mapping[str, float], taken: Ta
     for finding in sorted(candidates, key=lambda one: (one.order, sign.get(one.column, -1) * one.value)):
         peak = known.get(PEAKS.get(finding.column, ""))
         if peak and finding.value > peak:
-            why = f"{quantity(finding)} is above the peak of {peak:.4g}: other number format, clock or device, or switches that add up"
+            why = (
+                f"{shown(finding.value, finding.unit)} is above the peak of {shown(peak, finding.unit)}: "
+                "another number format, clock or device, or switches that add up"
+            )
             taken.leave(finding.log, finding.line, finding.column, why)
         elif chosen := taken.findings.get(finding.column):
-            why = f"{quantity(finding)}, {finding.how}: {quantity(chosen)} of {chosen.log.name} is taken"
+            why = (
+                f"{shown(finding.value, finding.unit)}, {finding.how}: "
+                f"{shown(chosen.value, chosen.unit)} of {chosen.log.name} is taken"
+            )
             taken.leave(finding.log, finding.line, finding.column, why)
         else:
             taken.findings[finding.column] = finding
             if peak and finding.value < LOW * peak:
-                why = f"under half of the peak of {peak:.4g}: it is taken, but look at power, clock and network"
+                why = f"under half of the peak of {shown(peak, finding.unit)}: taken, but look at power, clock and network"
                 taken.leave(finding.log, finding.line, finding.column, why)
+
+
+_SCALES = {"FLOP/s": (1e12, "TFLOP/s"), "byte/s": (1e9, "GB/s"), "s": (1e-6, "us")}
+
+
+def shown(value: float, unit: str) -> str:
+    """A number as people say it: 367.5 GB/s."""
+    scale, word = _SCALES[unit]
+    return f"{value / scale:,.4g} {word}"
 
 
 def quantity(finding: Finding) -> str:
@@ -204,11 +219,11 @@ def _network(curve: Curve, kind: str, ranks: int, per_node: int, nics: float, ta
     later = {"all_reduce": 1, "sendrecv": 2}.get(kind, 0)
     within = per_node == ranks
     found = []
-    if kind == UNKNOWN_GATHER or kind == "collective":
+    if kind in (UNKNOWN_GATHER, "collective"):
         taken.leave(log, line, "latency", f"the log does not say whether it is {UNKNOWN_GATHER}")
     elif within or per_node == 1:
         column = "scale_up_latency" if within else "scale_out_latency"
-        words = f"{curve.label}, {alpha:.3g} s" + (f" over {hops} hops" if hops > 1 else "")
+        words = f"{curve.label}, {shown(alpha, 's')}" + (f" over {hops} hops" if hops > 1 else "")
         found.append(Finding(column, alpha / hops, words, log, line, 2 if hops == 1 else 0))
     else:
         taken.leave(log, line, "latency", "hops in nodes and between them are mixed")
@@ -221,9 +236,7 @@ def _network(curve: Curve, kind: str, ranks: int, per_node: int, nics: float, ta
         words = f"{how}, {share:.0%} of the bytes leave the node"
         return [*found, Finding("scale_out_measured", rate * share / nics, words, log, line, 1)]
     if kind == "all_reduce" and ranks <= 2 * per_node:
-        taken.leave(
-            log, line, "scale_out_measured", "all_reduce over two nodes may use trees: a NIC's share is not known"
-        )
+        taken.leave(log, line, "scale_out_measured", "over two nodes all_reduce may be a tree, not a ring")
     elif kind in (UNKNOWN_GATHER, "collective"):
         taken.leave(log, line, "scale_out_measured", f"the log does not say whether it is {UNKNOWN_GATHER}")
     else:
@@ -240,9 +253,8 @@ def _transfers(log: Log, taken: Taken) -> list[Finding]:
             order = {Route.SCALE_UP: 3}.get(record.route, 0 if record.firsthand else 1)
             found.append(Finding(_OF_ROUTE[record.route], record.bandwidth, record.what, log, record.line, order))
         elif record.bytes is None:
-            taken.leave(
-                log, record.line, record.what, f"{record.bandwidth:.4g} byte/s: a hardware file has no such number"
-            )
+            why = f"{shown(record.bandwidth, 'byte/s')}: a hardware file has no such number"
+            taken.leave(log, record.line, record.what, why)
     sized = [record for record in records if record.bytes is not None]
     for key in dict.fromkeys((record.route, record.what) for record in sized):
         own = [record for record in sized if (record.route, record.what) == key]

@@ -15,7 +15,7 @@ SMALLEST = 1e-4  # relative residual below which a point counts as met
 
 @dataclass(frozen=True)
 class Fit:
-    """A line through times: `overhead` in seconds, `rate` in work per second, `residual` as the median of |fit / time - 1|."""
+    """A line through times: `overhead` in seconds, `rate` in work per second, `residual` the median |fit / time - 1|."""
 
     overhead: float
     rate: float
@@ -26,8 +26,8 @@ class Fit:
 def fit(points: Sequence[tuple[float, float]]) -> Fit | None:
     """The line through (work, seconds) that is best in relative terms; None where points are few or do not give one.
 
-    Least squares of fit / time - 1, first weighted so that absolute values count (one wild point moves a median little),
-    then by Tukey's bisquare, which leaves it out.
+    Least squares of fit / time - 1, first weighted so that absolute values count, which a wild point moves little, then
+    by Tukey's bisquare, which leaves it out.
     """
     if len(points) < FEWEST or len({work for work, _ in points}) < 2:
         return None

@@ -17,7 +17,12 @@ OWN_SOURCE = "(sha256 "
 
 
 def known(path: Path) -> dict[str, float]:
-    """The numbers that a hardware file has, in base units; none where there is no file."""
+    """The numbers that a hardware file has, in base units; none where there is no file yet.
+
+    Raises `UserError` where it is no hardware file.
+    """
+    if path.suffix.lower() != ".toml":
+        raise UserError(f"{path} must end in .toml: hardware files are TOML")
     if not path.exists():
         return {}
     (row,) = catalogue.hardware_device(path).rows
@@ -29,8 +34,6 @@ def write(path: Path, findings: Mapping[str, Finding], name: str | None, *, forc
 
     Raises `UserError` where the file is none, or has a number of another origin in the way; then nothing is written.
     """
-    if path.suffix.lower() != ".toml":
-        raise UserError(f"{path} must end in .toml: hardware files are TOML")
     exists = path.exists()
     content = catalogue.read_toml(path) if exists else {}
     if exists and name and name != content.get("name"):
@@ -83,5 +86,5 @@ def _require_replaceable(path: Path, present: Any, finding: Finding, *, force: b
     if not own and not force:
         edited = "was edited since it was imported" if OWN_SOURCE in source else f"is of another origin ({source})"
         raise UserError(
-            f"{place} {edited}: replace it with {quantity(finding)} by --force, or leave out {finding.log.name}"
+            f"{place} {edited}: leave out {finding.log.name}, or replace by {quantity(finding)} with --force"
         )

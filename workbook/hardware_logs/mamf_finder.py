@@ -14,7 +14,7 @@ from workbook.hardware_logs.records import Log, Multiplication
 
 TOOL = "mamf-finder"
 MARK = re.compile(
-    r"mamf-finder|\(mean\).*\(median\).*@ \d+x\d+x\d+|best outcome.* TFLOPS @|best outcome was [\d.]+TFLOPS"
+    r"mamf-finder|\(mean\).*\(median\).*@ \d+x\d+x\d+|shapes => the best outcome|best outcome was [\d.]+ ?TFLOPS"
 )
 
 _SHAPE = re.compile(r"\|\s*([\d.]+)\(mean\).*?@ (\d+)x(\d+)x(\d+)")
@@ -50,9 +50,7 @@ def read(lines: Iterable[tuple[int, str]], log: Log) -> None:
             finished = True
             _add(number, old.groups(), dtype, log, comparable=False)
     if not finished:
-        log.ignore(
-            number, "end of the log", "its footer is missing: the run was cut off; the shapes before it are used"
-        )
+        log.ignore(number, "end of the log", "its footer is missing: the run was cut off; its shapes are used")
 
 
 def _add(number: int, groups: tuple[str | None, ...], dtype: str, log: Log, *, comparable: bool = True) -> None:

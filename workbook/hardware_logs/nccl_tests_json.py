@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any
 
 from pyxl.errors import UserError
-from workbook.hardware_logs.nccl_tests import TOOL as TOOL
 from workbook.hardware_logs.nccl_tests import inferred_ranks
 from workbook.hardware_logs.numbers import agree, positive, whole
 from workbook.hardware_logs.records import UNKNOWN_GATHER, Collective, Log, bus_factor
@@ -48,9 +47,7 @@ def _add(number: int, row: dict[str, Any], common: Collective, log: Log) -> None
         if not isinstance(result, dict):
             continue
         if positive(str(result.get("nwrong"))):
-            raise UserError(
-                f"{log.name}: result {number} has {result['nwrong']} wrong values: the run is not to be trusted"
-            )
+            raise UserError(f"{log.name}: result {number} has wrong values (nwrong): the run is not to be trusted")
         time, printed = positive(str(result.get("time"))), positive(str(result.get("alg_bw")))
         if size is None or time is None:
             log.ignore(number, "result", "it has no size or no time")

@@ -14,9 +14,7 @@ from workbook.hardware_logs.records import Latency, Log, Route, Transfer
 TOOL = "p2pBandwidthLatencyTest"
 MARK = re.compile(r"P2P \(Peer-to-Peer\) GPU Bandwidth Latency Test|directional P2P=(?:Enabled|Disabled)")
 
-_TITLE = re.compile(
-    r"^\s*(?:(Unidirectional|Bidirectional) )?P2P=(Enabled|Disabled) (Bandwidth|Latency).*\((GB/s|us)\)"
-)
+_TITLE = re.compile(r"^\s*(?:(Uni|Bi)directional )?P2P=(Enabled|Disabled) (Bandwidth|Latency).*\((GB/s|us)\)")
 _DEVICE = re.compile(r"^Device: \d+, (.+?), pciBusID")
 
 
@@ -32,8 +30,8 @@ def read(lines: Iterable[tuple[int, str]], log: Log) -> None:
         elif title := _TITLE.match(line):
             _add(matrix, kind, log)
             matrix, kind = Matrix(number, line.strip()), title[3]
-            if title[1] == "Bidirectional" or title[2] == "Disabled":
-                why = "both directions are added up" if title[1] == "Bidirectional" else "copies through the host"
+            if title[1] == "Bi" or title[2] == "Disabled":
+                why = "both directions are added up" if title[1] == "Bi" else "copies through the host"
                 log.ignore(number, matrix.title, why)
                 matrix = None
         elif line.split()[:1] == ["CPU"]:

@@ -121,7 +121,7 @@ def _read_json(content: dict[str, Any], path: Path, log: Log) -> None:
         log.tool = nvbandwidth.TOOL
         nvbandwidth.read_json(content, log)
     elif nccl_tests_json.recognises(content):
-        log.tool = nccl_tests_json.TOOL
+        log.tool = nccl_tests.TOOL
         nccl_tests_json.read(content, log)
     else:
         raise UserError(f"{path} is JSON of no known benchmark: there are nccl-tests (-J) and nvbandwidth (-j)")
