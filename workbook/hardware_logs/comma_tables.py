@@ -82,6 +82,6 @@ def _add(number: int, cells: Cells, layout: Layout, dtype: str, log: Log) -> Non
     record = Multiplication(number, m, n, k, stated[0] if stated else dtype, time * layout.time[column], batch)
     printed = next(((positive(cells[name]), unit) for name, unit in layout.rate.items() if name in cells), None)
     if printed and printed[0] and not agree(printed[0] * printed[1], record.rate):
-        log.ignore(number, "row", "its sizes, time and printed rate do not fit together: mixed units or columns")
+        log.doubt(number)
         return
     log.records.append(record)

@@ -142,7 +142,7 @@ def _choose(candidates: Sequence[Finding], known: Mapping[str, float], taken: Ta
         else:
             taken.findings[finding.column] = finding
             if peak and finding.value < LOW * peak:
-                why = f"under half of the peak of {shown(peak, finding.unit)}: taken, but look at power, clock and network"
+                why = f"under half of the peak of {shown(peak, finding.unit)}: taken, but look at power and clock"
                 taken.leave(finding.log, finding.line, finding.column, why)
 
 

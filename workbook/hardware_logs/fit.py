@@ -15,7 +15,7 @@ SMALLEST = 1e-4  # relative residual below which a point counts as met
 
 @dataclass(frozen=True)
 class Fit:
-    """A line through times: `overhead` in seconds, `rate` in work per second, `residual` the median |fit / time - 1|."""
+    """A line: `overhead` in seconds, `rate` in work per second, `residual` the median |fit / time - 1|."""
 
     overhead: float
     rate: float

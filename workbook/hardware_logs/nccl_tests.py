@@ -15,7 +15,7 @@ from workbook.hardware_logs.numbers import agree, positive, whole
 from workbook.hardware_logs.records import ONCE, UNKNOWN_GATHER, Collective, Log, bus_factor
 
 TOOL = "nccl-tests"
-MARK = re.compile(r"\bsize\b.*\btime\b.*\balgbw\b.*\bbusbw\b")
+MARK = re.compile(r"\bsize\b.*time\b.*\balgbw\b.*\bbusbw\b")
 
 _TAG = re.compile(r"\[\d+(?:,\d+)?\](?:<\w+>:?)?")
 _TYPES = r"u?int(?:8|32|64)|half|float|double|bfloat16|f(?:p8_?)?8?e[45]m[23]"
@@ -27,6 +27,7 @@ _UNITS = re.compile(r"\(B\).*\((us|ms|s)\)")
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d(?:\.\d+)?")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _BLOCK = ["time", "algbw", "busbw", "#wrong"]
+CHECKED = 0.1  # GB/s: a smaller rate has too few digits to contradict a time
 _VISIBLE = 1.0  # GB/s: a rate printed with two digits tells the ratio from here on
 _ROUNDING = 0.005
 _LARGEST_ERROR = 0.1  # old builds print the largest deviation, which rounding makes nonzero
@@ -99,8 +100,8 @@ def _add_row(number: int, row: re.Match[str], run: _Run, seconds: float, log: Lo
         time, printed = positive(block["time"], grouped=True), positive(block.get("algbw", ""), grouped=True)
         if time is None:
             log.ignore(number, "measurement", "it has no time")
-        elif printed and printed > _VISIBLE and not agree(printed * 1e9, size / (time * seconds)):
-            log.ignore(number, "row", "its size, time and algbw do not fit together: mixed units or columns")
+        elif printed and printed > CHECKED and not agree(printed * 1e9, size / (time * seconds)):
+            log.doubt(number)
         else:
             bus = positive(block.get("busbw", ""), grouped=True) or 0.0
             run.rows.append((number, size, time * seconds, printed or 0.0, bus))

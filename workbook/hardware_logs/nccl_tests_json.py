@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from pyxl.errors import UserError
-from workbook.hardware_logs.nccl_tests import inferred_ranks
+from workbook.hardware_logs.nccl_tests import CHECKED, inferred_ranks
 from workbook.hardware_logs.numbers import agree, positive, whole
 from workbook.hardware_logs.records import UNKNOWN_GATHER, Collective, Log, bus_factor
 
@@ -51,8 +51,8 @@ def _add(number: int, row: dict[str, Any], common: Collective, log: Log) -> None
         time, printed = positive(str(result.get("time"))), positive(str(result.get("alg_bw")))
         if size is None or time is None:
             log.ignore(number, "result", "it has no size or no time")
-        elif printed and printed > 1 and not agree(printed * 1e9, size / time * 1e6):
-            log.ignore(number, "result", "its size, time and alg_bw do not fit together")
+        elif printed and printed > CHECKED and not agree(printed * 1e9, size / time * 1e6):
+            log.doubt(number)
         else:
             log.records.append(Collective(number, common.kind, size, time * 1e-6, common.ranks, common.ranks_per_node))
 

@@ -65,7 +65,7 @@ def _add(number: int, cells: dict[str, str], test: str, directions: int, unit: f
         return
     messages = positive(cells.get("MsgRate", ""))
     if messages and messages > 1e-4 and not agree(value * unit, messages * 1e6 * size):
-        log.ignore(number, "row", "its size, rate and message rate do not fit together: mixed units or columns")
+        log.doubt(number)
         return
     if directions == 2:
         test += ", half of both directions"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import io
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from pyxl.errors import UserError
 from workbook.hardware_logs import (
@@ -26,10 +25,11 @@ from workbook.hardware_logs import (
     perftest,
     rocblas_bench,
 )
-from workbook.hardware_logs.records import Log, Supplied
+from workbook.hardware_logs.records import CONTRADICTION, Log, Supplied
 
 LARGEST_LOG = 32_000_000
 LONGEST_LINE = 10_000
+MOST_DOUBTED = 4  # a log is refused where one row of this many contradicts itself
 
 READERS = (
     nccl_tests,
@@ -52,62 +52,63 @@ def read(path: Path, supplied: Supplied | None = None) -> Log:
     try:
         if not path.is_file():
             raise UserError(f"{path} is no file: give the log of a benchmark")
+        if path.stat().st_size > LARGEST_LOG:
+            raise UserError(
+                f"{path} is larger than {LARGEST_LOG // 1_000_000} MB, more than any benchmark prints: cut it down"
+            )
         with path.open("rb") as file:
-            if path.stat().st_size > LARGEST_LOG:
-                raise UserError(
-                    f"{path} is larger than {LARGEST_LOG // 1_000_000} MB, more than any benchmark prints: "
-                    "cut out the tables"
-                )
-            day = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date()
-            log = Log(path.name, "", hashlib.file_digest(file, "sha256").hexdigest(), f"{day}", supplied or Supplied())
-            _read(file, path, log)
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            file.seek(0)
+            begin = file.read(LONGEST_LINE).removeprefix(b"\xef\xbb\xbf").lstrip()
+        day = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date()
+        log = Log(path.name, "", digest, f"{day}", supplied or Supplied())
+        if begin.startswith(b"{"):
+            _read_json(_parsed(path), path, log)
+        else:
+            _read_text(path, log)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
+    if log.doubted and log.doubted.count * MOST_DOUBTED > len(log.records):
+        raise UserError(f"{path}:{log.doubted.line}: of {log.doubted.count} rows, {CONTRADICTION}")
     if not log.records:
         ignored = "; ".join(f"{entry.what}: {entry.why}" for entry in list(log.ignored.values())[:3])
+        reasons = f" ({ignored})" if ignored else ""
         raise UserError(
-            f"{path} is a log of {log.tool}, but holds no measurement" + (f" ({ignored})" if ignored else "")
-            + ": give the whole output of a finished run"
-        )  # fmt: skip
+            f"{path} is a log of {log.tool}, but holds no measurement{reasons}: give the whole output of a finished run"
+        )
     return log
 
 
-def _read(file: BinaryIO, path: Path, log: Log) -> None:
-    file.seek(0)
-    if file.read(LONGEST_LINE).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-        _read_json(_parsed(file, path), path, log)
-        return
-    for _, line in _lines(file, path):
+def _read_text(path: Path, log: Log) -> None:
+    for _, line in _lines(path):
         for reader in READERS:
             if reader.MARK.search(line):
                 log.tool = reader.TOOL
-                reader.read(_lines(file, path), log)
+                reader.read(_lines(path), log)
                 return
     tools = ", ".join(reader.TOOL for reader in READERS)
     raise UserError(f"{path} is no log of a known benchmark: there are {tools}")
 
 
-def _lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, str]]:
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines with their numbers, without ends, colours and byte order mark."""
-    file.seek(0)
-    text = io.TextIOWrapper(file, encoding="utf-8-sig")
     number = 0
-    try:
-        while line := text.readline(LONGEST_LINE + 1):
-            number += 1
-            if len(line) > LONGEST_LINE:
-                raise UserError(f"{path}:{number}: a line has more than {LONGEST_LINE:,} characters: no benchmark's")
-            yield number, _TERMINAL_CODES.sub("", line).rstrip()
-    except UnicodeDecodeError:
-        raise UserError(f"{path} is not UTF-8 text behind line {number}: save the log as UTF-8") from None
-    finally:
-        text.detach()  # the file stays open for the reader
+    with path.open(encoding="utf-8-sig") as text:
+        try:
+            while line := text.readline(LONGEST_LINE + 1):
+                number += 1
+                if len(line) > LONGEST_LINE:
+                    raise UserError(
+                        f"{path}:{number}: a line has more than {LONGEST_LINE:,} characters: no benchmark's"
+                    )
+                yield number, _TERMINAL_CODES.sub("", line).rstrip()
+        except UnicodeDecodeError:
+            raise UserError(f"{path} is not UTF-8 text behind line {number}: save the log as UTF-8") from None
 
 
-def _parsed(file: BinaryIO, path: Path) -> dict[str, Any]:
-    file.seek(0)
+def _parsed(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(file.read(LARGEST_LOG).decode("utf-8-sig"))
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
         raise UserError(f"{path} is not UTF-8 text: save the log as UTF-8") from None
     except (ValueError, RecursionError) as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 UNKNOWN_GATHER = "all_gather, reduce_scatter or alltoall"
+CONTRADICTION = "its sizes, time and printed rate do not fit together: mixed units or columns"
 ONCE = ("broadcast", "reduce", "sendrecv")
 
 
@@ -151,6 +152,15 @@ class Log:
             known.count += 1
         else:
             self.ignored[what, why] = Ignored(line, what, why)
+
+    def doubt(self, line: int) -> None:
+        """Note a row whose numbers contradict each other."""
+        self.ignore(line, "row", CONTRADICTION)
+
+    @property
+    def doubted(self) -> Ignored | None:
+        """The rows whose numbers contradict each other."""
+        return self.ignored.get(("row", CONTRADICTION))
 
     @property
     def source(self) -> str:
