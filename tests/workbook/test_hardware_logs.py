@@ -24,6 +24,7 @@ from workbook.hardware_logs.records import Collective, Log, Multiplication, Supp
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
 TRUTH: dict[str, dict[str, Any]] = json.loads((LOGS / "truth.json").read_text())
 ALLREDUCE = LOGS / "nccl_allreduce_8.txt"
+NCCL = ALLREDUCE.read_text()
 
 
 def of(kind: str) -> list[str]:
@@ -141,6 +142,12 @@ def test_ranks_follow_from_the_ratio_of_bandwidths(tmp_path: Path) -> None:
     record = log(tmp_path, header + row).records[0]
     assert isinstance(record, Collective)
     assert (record.kind, record.ranks) == ("all_reduce", 96)
+
+
+def test_a_header_that_was_cut_off_counts_as_the_usual_one(tmp_path: Path) -> None:
+    usual = next(line for line in NCCL.splitlines() if "algbw" in line)
+    cut = usual[: usual.index("busbw") + 5]
+    assert log(tmp_path, NCCL.replace(usual, cut)).records == reading.read(ALLREDUCE).records
 
 
 @pytest.mark.parametrize("tag", ["[1,0]<stdout>:", "[0] ", "0: ", "node-001: ", "[1,0]<stdout>:[1,0]<stdout>: "])
@@ -363,7 +370,6 @@ def rows(text: str, change: Any) -> str:
     )
 
 
-NCCL = ALLREDUCE.read_text()
 BAD: dict[str, tuple[str | bytes, str]] = {
     "nothing": ("", "no log of a known benchmark"),
     "another tool": ("Date,Temp\n2026-01-01,40\n", "no log of a known benchmark"),
@@ -399,7 +405,7 @@ def test_bad_input_is_one_clear_line(tmp_path: Path, case: str) -> None:
 def test_a_log_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "huge.log").open("wb") as file:
         file.truncate(100_000_000)
-    with pytest.raises(UserError, match="larger than 32 MB"):
+    with pytest.raises(UserError, match="larger than 10 MB"):
         reading.read(tmp_path / "huge.log")
 
 

@@ -26,6 +26,7 @@ _FAILED = re.compile(r"Out of bounds values\s*:\s*(\d+)\s+FAILED|Test (?:NCCL|CU
 _UNITS = re.compile(r"\(B\).*\((us|ms|s)\)")
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d(?:\.\d+)?")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+_OPTIONAL = ("redop", "root")
 _BLOCK = ["time", "algbw", "busbw", "#wrong"]
 CHECKED = 0.1  # GB/s: a smaller rate has too few digits to contradict a time
 _VISIBLE = 1.0  # GB/s: a rate printed with two digits tells the ratio from here on
@@ -84,7 +85,8 @@ def _columns(header: str) -> list[str]:
 
 def _add_row(number: int, row: re.Match[str], run: _Run, seconds: float, log: Log) -> None:
     size, tokens = whole(row[1]), [token for token in row[4].split() if not _CLOCK.fullmatch(token)]
-    names = run.columns if len(tokens) >= len(run.columns) else _BLOCK
+    spare = len(tokens) - len(run.columns)
+    names = run.columns if 0 <= spare <= len(_OPTIONAL) else 2 * _BLOCK if spare > 0 else _BLOCK
     if size is None:
         log.ignore(number, "row of size 0", "nothing was moved")
         return

@@ -27,7 +27,7 @@ from workbook.hardware_logs import (
 )
 from workbook.hardware_logs.records import CONTRADICTION, Log, Supplied
 
-LARGEST_LOG = 32_000_000
+LARGEST_LOG = 10_000_000
 LONGEST_LINE = 10_000
 MOST_DOUBTED = 4  # a log is refused where one row of this many contradicts itself
 
