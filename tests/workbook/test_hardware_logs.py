@@ -353,6 +353,17 @@ def test_what_a_log_lacks_is_asked_for_and_taken_from_options() -> None:
     assert not asked
 
 
+def test_a_log_knows_better_than_options_and_says_so() -> None:
+    found, _ = questions("mamf_v2.txt", "nccl_allreduce_8.txt", supplied=Supplied("fp8", 4, 4))
+    assert set(found.findings) == {"bf16_measured", "scale_up_measured", "scale_up_latency"}
+    told = [(ignored.what, ignored.why) for _, ignored in found.left_out if ignored.what.startswith("--")]
+    assert told == [
+        ("--dtype fp8", "the log itself says bf16"),
+        ("--ranks 4", "the log itself says 8"),
+        ("--ranks-per-node 4", "the log itself says 8"),
+    ]
+
+
 def test_a_number_format_without_a_column_is_told(tmp_path: Path) -> None:
     text = (LOGS / "gemm_generic.csv").read_text().replace("bf16", "float16")
     assert [ignored.why for _, ignored in take([log(tmp_path, text)]).left_out] == [
@@ -462,6 +473,15 @@ def test_whatever_a_log_holds_it_is_read_or_refused(tmp_path: Path, content: byt
 # The command
 
 
+def test_words_of_a_log_are_shown_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "a[b].csv"
+    path.write_text("m,n,k,dtype,us\n1024,1024,1024,[/red],8.6\n")
+    result = imported(path)
+    assert "has no rate of [/red]" in result.output
+    assert "a[b].csv:2" in result.output
+    assert isinstance(result.exception, UserError)
+
+
 def test_a_new_file_builds_and_names_its_sources(tmp_path: Path) -> None:
     target = tmp_path / "x1.toml"
     result = imported(*(LOGS / name for name in TRUTH), "--into", target)
@@ -469,6 +489,7 @@ def test_a_new_file_builds_and_names_its_sources(tmp_path: Path) -> None:
     (row,) = catalogue.hardware_device(target).rows
     assert row["name"] == "SynthAccel X1"
     assert row["hbm_measured"] == 2972e9
+    assert "value = 799.6e12" in target.read_text()
     number = tomllib.loads(target.read_text())["bf16_measured"]
     assert number["kind"] == "measured"
     assert number["source"].startswith("mamf-finder log mamf_v2.txt (sha256 ")
@@ -513,7 +534,7 @@ def test_force_replaces_a_measured_number(tmp_path: Path) -> None:
 def test_a_number_that_was_edited_since_is_not_overwritten(tmp_path: Path) -> None:
     target = tmp_path / "mine.toml"
     imported(LOGS / "babelstream.txt", "--into", target, "--name", "Mine")
-    target.write_text(target.read_text().replace("value = 2972000000000.0", "value = 2900e9"))
+    target.write_text(target.read_text().replace("value = 2972e9", "value = 2900e9"))
     assert "was edited" in str(imported(LOGS / "babelstream.txt", "--into", target).exception)
 
 

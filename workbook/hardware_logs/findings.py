@@ -146,18 +146,13 @@ def _choose(candidates: Sequence[Finding], known: Mapping[str, float], taken: Ta
                 taken.leave(finding.log, finding.line, finding.column, why)
 
 
-_SCALES = {"FLOP/s": (1e12, "TFLOP/s"), "byte/s": (1e9, "GB/s"), "s": (1e-6, "us")}
+SCALES = {"FLOP/s": (1e12, "TFLOP/s"), "byte/s": (1e9, "GB/s"), "s": (1e-6, "us")}
 
 
-def shown(value: float, unit: str) -> str:
+def shown(value: float, unit: str, digits: int = 4) -> str:
     """A number as people say it: 367.5 GB/s."""
-    scale, word = _SCALES[unit]
-    return f"{value / scale:,.4g} {word}"
-
-
-def quantity(finding: Finding) -> str:
-    """A number and its unit in words; the value that a file gets is this one."""
-    return f"{finding.value:.6g} {finding.unit}"
+    scale, word = SCALES[unit]
+    return f"{value / scale:,.{digits}g} {word}"
 
 
 def _curve(log: Log, label: str, unit: str, measured: Sequence[tuple[int, float, float]]) -> Curve:
@@ -174,6 +169,8 @@ def _multiplications(log: Log, taken: Taken) -> list[Finding]:
         measured = [(record.line, float(record.flops), record.seconds) for record in own]
         taken.curves.append(_curve(log, f"matrix multiplication {dtype}".strip(), "FLOP", measured))
         column = f"{dtype}_measured"
+        if dtype and log.supplied.dtype not in (None, dtype):
+            taken.leave(log, best.line, f"--dtype {log.supplied.dtype}", f"the log itself says {dtype}")
         if not dtype:
             taken.ask(log, best.line, "matrix multiplications", "the number format", "--dtype bf16, fp8 or fp4")
         elif column not in PEAKS:
@@ -193,6 +190,12 @@ def _collectives(log: Log, taken: Taken, nics_per_device: float) -> list[Finding
         own = [record for record in records if (record.kind, record.ranks, record.ranks_per_node) == key]
         kind, ranks, per_node = key
         line = own[-1].line
+        for option, said, found_in_log in (
+            ("--ranks", log.supplied.ranks, ranks),
+            ("--ranks-per-node", log.supplied.ranks_per_node, per_node),
+        ):
+            if said not in (None, found_in_log):
+                taken.leave(log, line, f"{option} {said}", f"the log itself says {found_in_log}")
         if ranks is None:
             taken.ask(log, line, kind, "the number of ranks", "--ranks")
         elif ranks == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ from pyxl.errors import UserError
 from pyxl.naming import check_name
 from pyxl.writer import write_file
 from workbook import catalogue
-from workbook.hardware_logs.findings import Finding, quantity
+from workbook.hardware_logs.findings import SCALES, Finding, shown
 
 OWN_SOURCE = "(sha256 "
+DIGITS = 6  # more than any benchmark means
 
 
 def known(path: Path) -> dict[str, float]:
@@ -61,17 +62,23 @@ def _table(finding: Finding) -> Any:
     import tomlkit
 
     table = tomlkit.table()
-    table.add("value", float(f"{finding.value:.6g}"))
+    table.add("value", tomlkit.value(_number(finding)))
     table.add("unit", finding.unit)
     table.add("kind", "measured")
-    source = f"{finding.log.source}, line {finding.line}: {quantity(finding)}, {finding.how}"
-    table.add("source", _printable(source))
+    table.add("source", f"{finding.log.source}, line {finding.line}: {_quantity(finding)}, {finding.how}")
     table.add("date", finding.log.date)
     return table
 
 
-def _printable(text: str) -> str:
-    return re.sub(r"[^\x20-\x7e]", "?", text)
+def _number(finding: Finding) -> str:
+    """The value as a hardware file has it: 367.5e9."""
+    scale = SCALES[finding.unit][0]
+    digits = f"{finding.value / scale:.{DIGITS}g}"
+    return f"{finding.value:.{DIGITS}g}" if "e" in digits else f"{digits}e{math.log10(scale):.0f}"
+
+
+def _quantity(finding: Finding) -> str:
+    return shown(finding.value, finding.unit, DIGITS)
 
 
 def _require_replaceable(path: Path, present: Any, finding: Finding, *, force: bool) -> None:
@@ -82,9 +89,15 @@ def _require_replaceable(path: Path, present: Any, finding: Finding, *, force: b
     place = f"{path}: [{finding.column}]"
     if kind == "datasheet":
         raise UserError(f"{place} is of a data sheet, which no measurement replaces: leave out {finding.log.name}")
-    own = OWN_SOURCE in source and f": {present.get('value'):.6g} {present.get('unit')}, " in source
+    own = OWN_SOURCE in source and _says(source, present)
     if not own and not force:
         edited = "was edited since it was imported" if OWN_SOURCE in source else f"is of another origin ({source})"
         raise UserError(
-            f"{place} {edited}: leave out {finding.log.name}, or replace by {quantity(finding)} with --force"
+            f"{place} {edited}: leave out {finding.log.name}, or replace by {_quantity(finding)} with --force"
         )
+
+
+def _says(source: str, present: Mapping[str, Any]) -> bool:
+    """Whether a source speaks of the value beside it."""
+    unit = str(present.get("unit"))
+    return unit in SCALES and f": {shown(present['value'], unit, DIGITS)}, " in source

@@ -61,7 +61,8 @@ def read(path: Path, supplied: Supplied | None = None) -> Log:
             file.seek(0)
             begin = file.read(LONGEST_LINE).removeprefix(b"\xef\xbb\xbf").lstrip()
         day = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date()
-        log = Log(path.name, "", digest, f"{day}", supplied or Supplied())
+        name = "".join(character if character.isprintable() else "?" for character in path.name)
+        log = Log(name, "", digest, f"{day}", supplied or Supplied())
         if begin.startswith(b"{"):
             _read_json(_parsed(path), path, log)
         else:

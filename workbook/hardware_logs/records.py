@@ -8,6 +8,7 @@ from enum import Enum
 
 UNKNOWN_GATHER = "all_gather, reduce_scatter or alltoall"
 CONTRADICTION = "its sizes, time and printed rate do not fit together: mixed units or columns"
+LONGEST_NAME = 20
 ONCE = ("broadcast", "reduce", "sendrecv")
 
 
@@ -177,5 +178,5 @@ _PRECISIONS = (
 
 def precision(dtype: str) -> str:
     """bf16, fp8 or fp4, whatever the tool calls it; any other number format as it is written."""
-    written = dtype.strip().lower().removeprefix("torch.")
+    written = dtype.strip().lower().removeprefix("torch.")[:LONGEST_NAME]
     return next((name for name, pattern in _PRECISIONS if pattern.search(written)), written)

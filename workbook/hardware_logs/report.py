@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rich.markup import escape
+
 from workbook.hardware_logs.findings import Taken, shown
 from workbook.tables import _print, _table
 
@@ -13,7 +15,9 @@ def print_tables(taken: Taken) -> None:
     if taken.findings:
         table = _table("Taken", "Number", "Value", "From", "How")
         for name, finding in sorted(taken.findings.items()):
-            table.add_row(name, shown(finding.value, finding.unit), f"{finding.log.name}:{finding.line}", finding.how)
+            place = f"{finding.log.name}:{finding.line}"
+            table.add_row(name, shown(finding.value, finding.unit), escape(place), escape(finding.how))
+        table.columns[-1].justify = "left"
         _print(table)
     if taken.curves:
         titles = ("Log", "What", "Points", "Best", "Rate", "Overhead", "Residual")
@@ -21,13 +25,14 @@ def print_tables(taken: Taken) -> None:
         for curve in taken.curves[:MOST]:
             unit, line = f"{curve.unit}/s", curve.fit
             fitted = (shown(line.rate, unit), shown(line.overhead, "s"), f"{line.residual:.1%}") if line else ("-",) * 3
-            table.add_row(curve.log.name, curve.label, str(len(curve.points)), shown(curve.best_rate, unit), *fitted)
+            words = (escape(curve.log.name), escape(curve.label))
+            table.add_row(*words, str(len(curve.points)), shown(curve.best_rate, unit), *fitted)
         _print(table)
     if taken.left_out:
         table = _table("Not taken", "Line", "What", "Why")
         for log, ignored in taken.left_out[:MOST]:
             times = f" (and {ignored.count - 1:,} more)" if ignored.count > 1 else ""
-            table.add_row(f"{log.name}:{ignored.line}", ignored.what, ignored.why + times)
+            table.add_row(*map(escape, (f"{log.name}:{ignored.line}", ignored.what, ignored.why + times)))
         for column in table.columns:
             column.justify = "left"
         _print(table)
