@@ -150,6 +150,16 @@ def test_a_header_that_was_cut_off_counts_as_the_usual_one(tmp_path: Path) -> No
     assert log(tmp_path, NCCL.replace(usual, cut)).records == reading.read(ALLREDUCE).records
 
 
+def test_the_ratio_of_sendrecv_tells_no_ranks(tmp_path: Path) -> None:
+    """A published log of 8 A100 whose ranks were cut away."""
+    row = "  1073741824  268435456  float  sum  -1  5502.8  195.13  195.13  0  5490.5  195.56  195.56  N/A\n"
+    header = "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+    read = log(tmp_path, f"./build/sendrecv_perf -b 128M -e 1G -f 2 -g 8\n{header}{row}")
+    assert ["--ranks" in question for question in take([read]).questions] == [True]
+    read = log(tmp_path, f"sendrecv_perf\n{header}{row}", supplied=Supplied(None, 8, 8))
+    assert taken(read)["scale_up_measured"] == pytest.approx(195.56e9, rel=1e-4)
+
+
 @pytest.mark.parametrize("tag", ["[1,0]<stdout>:", "[0] ", "0: ", "node-001: ", "[1,0]<stdout>:[1,0]<stdout>: "])
 def test_tags_of_any_launcher_are_no_obstacle(tmp_path: Path, tag: str) -> None:
     text = "".join(tag + line for line in ALLREDUCE.read_text().splitlines(keepends=True))

@@ -147,7 +147,7 @@ def _kind(ratio: float, ranks: int | None) -> str:
 def inferred_ranks(kind: str, ratio: float, doubt: float) -> int | None:
     """The ranks that give this ratio of bus to algorithm bandwidth; None where rounding leaves a choice."""
     if kind in ONCE:
-        return 2 if kind == "sendrecv" and abs(ratio - 1) <= doubt else None
+        return None  # the ratio is 1 for any number
     per_rank = ratio / 2 if kind == "all_reduce" else ratio
     off = doubt * per_rank
     if not 0.45 < per_rank < 1 or per_rank + off >= 1:
