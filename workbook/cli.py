@@ -197,7 +197,7 @@ def model_show(reference: str, batch: int, seq_len: int, as_json: bool) -> None:
 
 @solbook.group()
 def hardware() -> None:
-    """Hardware that comes with solbook."""
+    """Hardware: list what comes with solbook, or import measurements."""
 
 
 @hardware.command("list")
@@ -206,6 +206,45 @@ def hardware_list() -> None:
     from workbook.tables import hardware_table
 
     hardware_table()
+
+
+@hardware.command("import")
+@click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="LOG...")
+@click.option("--into", type=click.Path(path_type=Path), metavar="FILE", help="The hardware file to begin or extend.")
+@click.option("--name", help="The device, where FILE is new; else as a log names it.")
+@click.option("--dtype", type=click.Choice(["bf16", "fp8", "fp4"]), help="Number format, where a log has none.")
+@click.option("--ranks", type=click.IntRange(2), help="Ranks of collectives, where a log does not say.")
+@click.option("--ranks-per-node", type=click.IntRange(1), help="Ranks that share a node, where a log does not say.")
+@click.option("--force", is_flag=True, help="Replace numbers of other origin in FILE too, but none of a data sheet.")
+def hardware_import(
+    logs: tuple[Path, ...],
+    *,
+    into: Path | None,
+    name: str | None,
+    dtype: str | None,
+    ranks: int | None,
+    ranks_per_node: int | None,
+    force: bool,
+) -> None:
+    """Read measured numbers from logs of benchmarks: nccl-tests, nvbandwidth, p2pBandwidthLatencyTest, perftest,
+    mamf-finder, hipblaslt-bench, rocblas-bench, CUTLASS profiler, BabelStream, all_reduce_bench, CSV of m, n, k, time.
+
+    Without --into nothing is written.
+    """
+    from workbook.hardware_logs import importing
+    from workbook.hardware_logs.records import Supplied
+    from workbook.hardware_logs.report import print_tables
+
+    taken, device = importing.read(logs, Supplied(dtype, ranks, ranks_per_node), into)
+    print_tables(taken)
+    importing.require_numbers(taken)
+    if into is None:
+        click.echo("Nothing was written: say where with --into FILE.toml")
+        return
+    from workbook.hardware_logs.hardware_file import write
+
+    write(into, taken.findings, name or (None if into.exists() else device), force=force)
+    click.echo(f"{into}: {len(taken.findings)} measured numbers. Use it: solbook build --hardware {into}")
 
 
 @solbook.group()

@@ -1,0 +1,103 @@
+"""Measured numbers into a hardware file, which keeps its comments and every number of other origin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyxl.errors import UserError
+from pyxl.naming import check_name
+from pyxl.writer import write_file
+from workbook import catalogue
+from workbook.hardware_logs.findings import SCALES, Finding, shown
+
+OWN_SOURCE = "(sha256 "
+DIGITS = 6  # more than any benchmark means
+
+
+def known(path: Path) -> dict[str, float]:
+    """The numbers that a hardware file has, in base units; none where there is no file yet.
+
+    Raises `UserError` where it is no hardware file.
+    """
+    if path.suffix.lower() != ".toml":
+        raise UserError(f"{path} must end in .toml: hardware files are TOML")
+    if not path.exists():
+        return {}
+    (row,) = catalogue.hardware_device(path).rows
+    return {name: value for name, value in row.items() if isinstance(value, int | float)}
+
+
+def write(path: Path, findings: Mapping[str, Finding], name: str | None, *, force: bool) -> None:
+    """Add the numbers to a hardware file, or begin one.
+
+    Raises `UserError` where the file is none, or has a number of another origin in the way; then nothing is written.
+    """
+    exists = path.exists()
+    content = catalogue.read_toml(path) if exists else {}
+    if exists and name and name != content.get("name"):
+        raise UserError(f"{path} is of {content.get('name')!r}, not {name!r}: leave out --name, or choose another file")
+    if not exists and not name:
+        raise UserError(f"{path} is new and no log names the device: say what it is with --name")
+    for finding in findings.values():
+        _require_replaceable(path, content.get(finding.column), finding, force=force)
+    import tomlkit  # edits what stands in the file: comments and order survive
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8-sig")) if exists else tomlkit.document()
+        if not exists:
+            document["name"] = check_name(name, f"hardware in {path}")
+        for finding in findings.values():
+            document[finding.column] = _table(finding)
+        text = tomlkit.dumps(document)
+    except (TOMLKitError, OSError) as error:
+        raise UserError(f"{path} cannot be edited: {error}") from error
+    write_file(path, text.encode())
+
+
+def _table(finding: Finding) -> Any:
+    import tomlkit
+
+    table = tomlkit.table()
+    table.add("value", tomlkit.value(_number(finding)))
+    table.add("unit", finding.unit)
+    table.add("kind", "measured")
+    table.add("source", f"{finding.log.source}, line {finding.line}: {_quantity(finding)}, {finding.how}")
+    table.add("date", finding.log.date)
+    return table
+
+
+def _number(finding: Finding) -> str:
+    """The value as a hardware file has it: 367.5e9."""
+    scale = SCALES[finding.unit][0]
+    digits = f"{finding.value / scale:.{DIGITS}g}"
+    return f"{finding.value:.{DIGITS}g}" if "e" in digits else f"{digits}e{math.log10(scale):.0f}"
+
+
+def _quantity(finding: Finding) -> str:
+    return shown(finding.value, finding.unit, DIGITS)
+
+
+def _require_replaceable(path: Path, present: Any, finding: Finding, *, force: bool) -> None:
+    """Raise `UserError` where a number stands in the way that this module did not write, or that was edited since."""
+    if present is None:
+        return
+    kind, source = str(present.get("kind")), str(present.get("source"))
+    place = f"{path}: [{finding.column}]"
+    if kind == "datasheet":
+        raise UserError(f"{place} is of a data sheet, which no measurement replaces: leave out {finding.log.name}")
+    own = OWN_SOURCE in source and _says(source, present)
+    if not own and not force:
+        edited = "was edited since it was imported" if OWN_SOURCE in source else f"is of another origin ({source})"
+        raise UserError(
+            f"{place} {edited}: leave out {finding.log.name}, or replace by {_quantity(finding)} with --force"
+        )
+
+
+def _says(source: str, present: Mapping[str, Any]) -> bool:
+    """Whether a source speaks of the value beside it."""
+    unit = str(present.get("unit"))
+    return unit in SCALES and f": {shown(present['value'], unit, DIGITS)}, " in source
