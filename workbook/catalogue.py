@@ -25,7 +25,7 @@ from workbook.huggingface import model_fields
 
 MODELS = "Models"
 HARDWARE = "Hardware"
-KINDS = ("datasheet", "measured", "assumed", "secondary")
+KINDS = ("datasheet", "measured", "announced", "secondary", "assumed")
 LARGEST_FILE = 10_000_000
 LARGEST_NUMBER = 1e30
 
