@@ -347,7 +347,7 @@ def choices() -> dict[str, Table]:
 def choices_from(path: Path) -> dict[str, Table]:
     """The choice tables of a file, all of them."""
     content = read_toml(path)
-    return _choice_tables({name: {} for name in _choice_columns()} | content, str(path))
+    return _choice_tables(content | {name: {} for name in _choice_columns() if name not in content}, str(path))
 
 
 def _choice_columns() -> dict[str, dict[str, str]]:

@@ -291,6 +291,8 @@ def addin_libreoffice(output: Path, *, build_only: bool) -> None:
     from pyxl.writer import write_file
     from workbook.addin.libreoffice import IDENTIFIER, build
 
+    if output.suffix != ".oxt":
+        raise UserError(f"{output} must end in .oxt: LibreOffice installs no extension under another name")
     write_file(output, build())
     if build_only:
         click.echo(f"{output}: install it with: unopkg add --force {output}")

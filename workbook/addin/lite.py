@@ -22,7 +22,7 @@ from pyxl.writer import write_file
 from workbook.addin.actions import ACTIONS
 from workbook.catalogue import templates_directory
 
-FOLDER = "xlwings-lite"
+FOLDER, NAMES = "xlwings-lite", ("main.py", "requirements.txt")
 OURS = ("pyxl", "workbook")
 TEMPLATES = ("choices.toml", "hardware/*", "models/*", "studies/*")
 PACKAGES = "pint\ntomli-w\n"  # for units in files, and to write studies
@@ -98,12 +98,12 @@ def files() -> dict[str, str]:
         scripts="".join(SCRIPT.format(**vars(action)) for action in ACTIONS),
         engine="\n".join(textwrap.wrap(base64.b64encode(engine()).decode(), 120)),
     )
-    return {"main.py": main, "requirements.txt": f"xlwings=={xlwings}\n{PACKAGES}"}
+    return dict(zip(NAMES, (main, f"xlwings=={xlwings}\n{PACKAGES}"), strict=True))
 
 
 def require_replaceable(beside: Path, *, force: bool) -> None:
     """Raise `UserError` where `write` would replace a file that somebody edited, unless `force` is given."""
-    for name in files():
+    for name in NAMES:
         require_replaceable_text(beside / FOLDER / name, force=force)
 
 
