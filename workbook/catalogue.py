@@ -309,6 +309,8 @@ def device(reference: str | os.PathLike[str]) -> Device:
     shipped = {device.name.lower(): device for device in devices()}
     if text.lower() in shipped:
         return shipped[text.lower()]
+    if text.lower().endswith(".toml"):
+        raise UserError(f"{text} cannot be read: no such file")
     raise UserError(_missing("hardware", text, (device.name for device in shipped.values()), "TOML file"))
 
 

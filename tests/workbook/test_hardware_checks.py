@@ -106,12 +106,27 @@ def test_what_is_seldom_true_is_told(changed: dict[str, float], expected: str) -
     [
         ({"bf16_peak": 1978.9e12, "bf16_measured": 1000e12}, "2 times that of H100 SXM5 80GB in the catalogue: "),
         ({"scale_up_peak": 900e9, "scale_up_measured": 700e9}, "vendors add up both directions: halve it"),
+        ({"scale_out_peak": 400e9, "scale_out_measured": 300e9}, "8 times that of H100 SXM5 80GB in the catalogue"),
     ],
     ids=str,
 )  # fmt: skip
 def test_a_multiple_of_the_same_chip_in_the_catalogue_is_told(changed: dict[str, float], expected: str) -> None:
-    assert expected in one(findings(device(name="Our H100 rack", **changed), SHIPPED)).text
-    assert findings(device(name="Our chip", **changed), SHIPPED) == []
+    others = {finding.text for finding in findings(device(name="Our chip", **changed), SHIPPED)}
+    ours = findings(device(name="Our H100 rack", **changed), SHIPPED)
+    assert expected in one([finding for finding in ours if finding.text not in others]).text
+
+
+def test_what_a_device_of_the_same_chip_has_is_not_told_for_being_twice_that_of_another() -> None:
+    narrow, wide = (device(name=name, scale_up_peak=peak, scale_up_measured=0.8 * peak)
+                    for name, peak in (("X1 card", 225e9), ("X1 module", 450e9)))  # fmt: skip
+    assert len(findings(wide, [narrow])) == 1
+    assert findings(wide, [narrow, wide]) == []
+
+
+def test_what_is_measured_of_memory_and_a_card_alone_may_be_odd() -> None:
+    sound = device(scale_up_domain=1, scale_up_peak=31e9, scale_up_measured=24e9)
+    visible = replace(sound.numbers["memory_capacity"], value=79.6 * 2**30, kind="measured")
+    assert findings(replace(sound, numbers=sound.numbers | {"memory_capacity": visible})) == []
 
 
 def test_a_wish_may_have_what_no_device_has() -> None:
@@ -196,6 +211,11 @@ def test_check_refuses_with_one_line(run: Run, tmp_path: Path) -> None:
     code, output, errors = run("hardware", "check", "chip.toml")
     assert (code, output, errors.count("\n")) == (2, "", 1)
     assert "nothing runs above its peak" in errors
+
+
+def test_check_of_a_file_that_is_not_there(run: Run) -> None:
+    code, _, errors = run("hardware", "check", "chip.toml")
+    assert (code, errors) == (2, "solbook: chip.toml cannot be read: no such file\n")
 
 
 def test_check_prints_warnings(run: Run, tmp_path: Path) -> None:
