@@ -21,11 +21,12 @@ from typing import Any
 from pyxl.errors import UserError
 from pyxl.naming import check_name, check_text, suggestion
 from workbook.analysis import analysis
+from workbook.hardware_checks import findings
 from workbook.huggingface import model_fields
 
 MODELS = "Models"
 HARDWARE = "Hardware"
-KINDS = ("datasheet", "measured", "assumed", "secondary")
+KINDS = ("datasheet", "measured", "announced", "secondary", "assumed")
 LARGEST_FILE = 10_000_000
 LARGEST_NUMBER = 1e30
 
@@ -200,8 +201,33 @@ def model(reference: str | os.PathLike[str]) -> Table:
 # Hardware
 
 
-def _quantity(fields: object, unit: str, place: str) -> tuple[int | float, str]:
-    """The value of one number in its base unit, and its provenance. Raises `UserError` for what is wrong."""
+@dataclass(frozen=True)
+class Sourced:
+    """A number of a device in its base unit, with where it is from."""
+
+    value: int | float
+    unit: str
+    kind: str
+    source: str
+    date: str
+
+    @property
+    def provenance(self) -> str:
+        return f"{self.kind}: {self.source}" + (f", {self.date}" if self.date else "")
+
+
+@dataclass(frozen=True)
+class Device:
+    """What a hardware file says: the numbers by column, those that are known."""
+
+    name: str
+    vendor: str
+    status: str
+    numbers: dict[str, Sourced]
+
+
+def _quantity(fields: object, unit: str, place: str) -> Sourced:
+    """One number of a device. Raises `UserError` for what is wrong."""
     if not isinstance(fields, dict):
         raise UserError(f"{place} is {fields!r}: make it a table with value, unit, kind and source")
     known = ("value", "unit", "kind", "source", "date")
@@ -222,8 +248,7 @@ def _quantity(fields: object, unit: str, place: str) -> tuple[int | float, str]:
     kind = _text(fields, "kind", place)
     if kind not in KINDS:
         raise UserError(f"{place}: kind is {kind!r}: {_close(kind, KINDS)}")
-    date = str(fields.get("date", ""))
-    return value, f"{kind}: {_text(fields, 'source', place)}" + (f", {date}" if date else "")
+    return Sourced(value, unit, kind, _text(fields, "source", place), str(fields.get("date", "")))
 
 
 def _converted(value: float, written: str, unit: str, place: str) -> float:
@@ -235,52 +260,78 @@ def _converted(value: float, written: str, unit: str, place: str) -> float:
         raise UserError(f"{place}: unit {written!r} does not fit: write the number in {unit}") from error
 
 
-def _hardware_row(fields: Mapping[str, Any], place: str) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
+def _device(fields: Mapping[str, Any], place: str) -> Device:
     units = table_columns()[HARDWARE]
     known = ("name", "vendor", "status", *units)
     for key in fields:
         if key not in known:
             raise UserError(f"{place}: hardware has no field {key!r}: {_close(key, known)}")
     name = check_name(fields.get("name"), f"hardware in {place}")
-    row: dict[str, Any] = {"name": name, **dict.fromkeys(units)}
-    sources = {(name, "name"): ", ".join(filter(None, (_text(fields, key, place) for key in ("vendor", "status"))))}
-    for key, unit in units.items():
-        if key in fields:
-            row[key], sources[name, key] = _quantity(fields[key], unit, f"{place}: [{key}]")
-    return row, sources
+    vendor, status = (_text(fields, key, place) for key in ("vendor", "status"))
+    numbers = {key: _quantity(fields[key], unit, f"{place}: [{key}]") for key, unit in units.items() if key in fields}
+    device = Device(name, vendor, status, numbers)
+    for finding in findings(device):
+        if finding.is_error:
+            raise UserError(f"{place}: {finding.text}")
+    return device
 
 
-def _hardware_table(files: Iterable[tuple[str, Mapping[str, Any]]]) -> Table:
+def _hardware_table(devices: Iterable[Device]) -> Table:
+    names = tuple(table_columns()[HARDWARE])
     rows: list[dict[str, Any]] = []
     sources: dict[tuple[str, str], str] = {}
-    for place, fields in files:
-        row, provenance = _hardware_row(fields, place)
-        rows.append(row)
-        sources |= provenance
-    return Table(HARDWARE, tuple(table_columns()[HARDWARE]), rows, sources)
+    for device in devices:
+        known = {key: number.value for key, number in device.numbers.items()}
+        rows.append({"name": device.name, **dict.fromkeys(names), **known})
+        sources[device.name, "name"] = ", ".join(filter(None, (device.vendor, device.status)))
+        sources |= {(device.name, key): number.provenance for key, number in device.numbers.items()}
+    return Table(HARDWARE, names, rows, sources)
 
 
-def hardware() -> Table:
+def _read_device(path: Path) -> Device:
+    return _device(read_toml(path), str(path))
+
+
+def devices() -> list[Device]:
     """All devices that come as templates."""
-    return _hardware_table((str(path), read_toml(path)) for path in _templates("hardware", ".toml").values())
+    return [_read_device(path) for path in _templates("hardware", ".toml").values()]
 
 
-def hardware_device(reference: str | os.PathLike[str]) -> Table:
-    """One device as a table of one row: a template by its file's or its own name, or the path of a TOML file.
+def device(reference: str | os.PathLike[str]) -> Device:
+    """One device: a template by its file's or its own name, or the path of a TOML file.
 
     Raises `UserError` where there is none such, or where the file is not right.
     """
     text, templates = os.fspath(reference), _templates("hardware", ".toml")
     named = {name.lower(): path for name, path in templates.items()}
     if text.lower() in named or os.path.exists(text):
-        path = named.get(text.lower()) or Path(text)
-        return _hardware_table([(str(path), read_toml(path))])
-    table = hardware()
-    for row in table.rows:
-        if row["name"].lower() == text.lower():
-            sources = {key: source for key, source in table.sources.items() if key[0] == row["name"]}
-            return Table(HARDWARE, table.columns, [row], sources)
-    raise UserError(_missing("hardware", text, (row["name"] for row in table.rows), "TOML file"))
+        return _read_device(named.get(text.lower()) or Path(text))
+    shipped = {device.name.lower(): device for device in devices()}
+    if text.lower() in shipped:
+        return shipped[text.lower()]
+    if text.lower().endswith(".toml"):
+        raise UserError(f"{text} cannot be read: no such file")
+    raise UserError(_missing("hardware", text, (device.name for device in shipped.values()), "TOML file"))
+
+
+def hardware() -> Table:
+    """All devices that come as templates, as a table."""
+    return _hardware_table(devices())
+
+
+def hardware_device(reference: str | os.PathLike[str]) -> Table:
+    """One device as a table of one row. Raises `UserError` as `device` does."""
+    return _hardware_table([device(reference)])
+
+
+def new_hardware(name: str) -> str:
+    """A commented hardware file with examples for its numbers. Raises `UserError` for a name that no row may have."""
+    check_name(name, "hardware")
+    for shipped in devices():
+        if shipped.name.casefold() == name.casefold():
+            raise UserError(f"'{shipped.name}' comes with solbook: give the new device a name of its own")
+    template = (templates_directory() / "hardware" / "new.toml.in").read_text(encoding="utf-8")
+    return template.replace("@NAME@", json.dumps(name, ensure_ascii=False))
 
 
 def _missing(what: str, reference: str, names: Iterable[str], file: str) -> str:
@@ -346,10 +397,12 @@ def own_tables(content: Mapping[str, Any], place: str) -> list[Table]:
 
     Raises `UserError` that names what is wrong.
     """
-    devices = _named(content.get("hardware", {}), f"{place}: [hardware]")
+    own_devices = _named(content.get("hardware", {}), f"{place}: [hardware]")
     models_content = _named(content.get("models", {}), f"{place}: [models]")
     own = [
-        _hardware_table((f'{place}: [hardware."{name}"]', {"name": name, **fields}) for name, fields in devices.items())
+        _hardware_table(
+            _device({"name": name, **fields}, f'{place}: [hardware."{name}"]') for name, fields in own_devices.items()
+        )
     ]
     rows = [_model_row(fields, name, f'{place}: [models."{name}"]') for name, fields in models_content.items()]
     sources = {(name, "name"): _text(fields, "source", place) for name, fields in models_content.items()}

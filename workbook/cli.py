@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -197,7 +199,7 @@ def model_show(reference: str, batch: int, seq_len: int, as_json: bool) -> None:
 
 @solbook.group()
 def hardware() -> None:
-    """Hardware: list what comes with solbook, or import measurements."""
+    """Hardware: list and show devices, write a file for a new one, check it, import measurements."""
 
 
 @hardware.command("list")
@@ -245,6 +247,53 @@ def hardware_import(
 
     write(into, taken.findings, name or (None if into.exists() else device), force=force)
     click.echo(f"{into}: {len(taken.findings)} measured numbers. Use it: solbook build --hardware {into}")
+
+
+@hardware.command("show")
+@click.argument("reference", metavar="NAME_OR_FILE")
+def hardware_show(reference: str) -> None:
+    """Show all numbers of a device with kind, date and source: a name, or the path of a hardware file."""
+    from workbook.catalogue import device
+    from workbook.tables import device_table
+
+    device_table(device(reference))
+
+
+@hardware.command("check")
+@click.argument("file", metavar="FILE")
+def hardware_check(file: str) -> None:
+    """Check the numbers of a hardware file for the traps of data sheets and logs.
+
+    Exit code 0 if it can be used, with warnings printed, 2 if it cannot.
+    """
+    from workbook.catalogue import device, devices
+    from workbook.hardware_checks import findings
+
+    checked = device(file)
+    found = findings(checked, devices())
+    for finding in found:
+        click.echo(f"warning: {finding.text}")
+    warnings = "1 warning" if len(found) == 1 else f"{len(found) or 'no'} warnings"
+    click.echo(f"{file}: {checked.name}, {len(checked.numbers)} numbers, {warnings}")
+
+
+@hardware.command("new")
+@click.argument("name")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="The file to write; its name from NAME if not given."
+)
+def hardware_new(name: str, output: Path | None) -> None:
+    """Write a commented hardware file for a device NAME, with examples to replace."""
+    from workbook.catalogue import new_hardware
+
+    text = new_hardware(name)
+    target = output or Path((re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "hardware") + ".toml")
+    try:
+        with target.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"{target} exists and is left as it is: give another file with -o") from None
+    click.echo(f"{target}: replace its examples, then: solbook hardware check {shlex.quote(str(target))}")
 
 
 @solbook.group()

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from workbook import catalogue, study
 from workbook.analysis import analysis
+from workbook.hardware_checks import ANNOUNCED, SCALES, shown
 
 if TYPE_CHECKING:
     from workbook.comparison import Difference
@@ -27,7 +29,9 @@ SHOWN = (
     ("MFU", "model_flops_utilization", ".1%"), ("Memory", "device_memory", "GB"), ("Days", "training_days", ",.1f"),
 )  # fmt: skip
 ESSENTIAL = ("bound", "memory_fits", "step_time_lower_bound", "model_flops_utilization")
-SCALES = {"FLOP/s": (1e12, "TFLOP/s"), "byte/s": (1e9, "GB/s"), "byte": (2.0**30, "GiB")}
+RATES = {
+    "bf16": "BF16", "fp8": "FP8", "fp4": "FP4", "hbm": "HBM", "scale_up": "Scale-up", "scale_out": "Scale-out",
+}  # fmt: skip
 
 
 def _print(table: Table) -> None:
@@ -90,20 +94,54 @@ def models_table() -> None:
 
 
 def hardware_table() -> None:
-    """The shipped devices; a dash is an unknown number."""
-    loaded = catalogue.hardware()
-    shown = [name for name in loaded.columns if analysis[name].unit in SCALES]
-    headers = []
-    for name in shown:
-        headers.append(f"{analysis[name].label} {SCALES[analysis[name].unit][1]}")
-    table = _table("Hardware (per device and direction, dense)", "Device", "Domain", *headers)
-    for row in loaded.rows:
-        cells = [
-            "-" if row[name] is None else f"{row[name] / SCALES[analysis[name].unit][0]:,.1f}".removesuffix(".0")
-            for name in shown
-        ]
-        table.add_row(row["name"], str(row["scale_up_domain"] or "-"), *cells)
+    """The shipped devices: measured over peak, a dash for an unknown number."""
+    table = Table(
+        title="Hardware, per device and direction, dense: measured/peak in TFLOP/s and GB/s, memory in GiB",
+        title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True,
+    )  # fmt: skip
+    for number, title in enumerate(("Device", "Domain", "GiB", *RATES.values())):
+        table.add_column(title, justify="right" if number else "left", no_wrap=True)
+    for device in catalogue.devices():
+        announced = f" ({device.status})" if device.status == ANNOUNCED else ""
+        single = (_scaled(device, key) for key in ("scale_up_domain", "memory_capacity"))
+        rates = (_scaled(device, f"{rate}_measured") + "/" + _scaled(device, f"{rate}_peak") for rate in RATES)
+        table.add_row(device.name + announced, *single, *("-" if rate == "-/-" else rate for rate in rates))
     _print(table)
+
+
+def _scaled(device: catalogue.Device, key: str) -> str:
+    """A number in few digits, without its unit; a dash where it is not known."""
+    if key not in device.numbers:
+        return "-"
+    number = device.numbers[key]
+    scaled = number.value / SCALES[number.unit][0]
+    return f"{scaled:.0f}" if scaled >= 100 or scaled == int(scaled) else f"{scaled:.3g}"
+
+
+def device_table(device: catalogue.Device) -> None:
+    """All numbers of one device with where they are from, and the share of each peak that is measured."""
+    table = _table(
+        ", ".join(filter(None, (device.name, device.vendor, device.status))),
+        "Number",
+        "Value",
+        "Kind",
+        "Date",
+        "Source",
+    )
+    for column in table.columns[2:]:
+        column.justify = "left"
+    table.columns[-1].overflow = "fold"
+    for key in catalogue.table_columns()[catalogue.HARDWARE]:
+        if key not in device.numbers:
+            table.add_row(analysis[key].label, "-")
+            continue
+        number = device.numbers[key]
+        rate, _, which = key.rpartition("_")
+        peak = device.numbers.get(f"{rate}_peak")
+        share = f" ({number.value / peak.value:.0%} of peak)" if which == "measured" and peak else ""
+        value = shown(number.value, number.unit)
+        table.add_row(analysis[key].label, value + share, number.kind, number.date, number.source)
+    Console().print(table)
 
 
 def studies_table() -> None:

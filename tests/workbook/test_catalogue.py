@@ -66,9 +66,39 @@ def test_h800_has_the_measured_ceilings() -> None:
 
 def test_measured_rates_do_not_exceed_peaks() -> None:
     for row in catalogue.hardware().rows:
-        for name in ("bf16", "fp8", "hbm", "scale_up", "scale_out"):
+        for name in ("bf16", "fp8", "fp4", "hbm", "scale_up", "scale_out"):
             peak, measured = row[f"{name}_peak"], row[f"{name}_measured"]
-            assert measured is None or measured <= peak, (row["name"], name)
+            assert measured is None or peak is None or measured <= peak, (row["name"], name)
+
+
+# From the vendors' pages: dense, per direction, per device as it is sold
+PUBLISHED = {
+    "H100 PCIe 80GB": {"bf16_peak": 756e12, "fp8_peak": 1513e12, "hbm_peak": 2e12, "memory_capacity": 80 * 2**30},
+    "A100 PCIe 80GB": {"bf16_peak": 312e12, "fp8_peak": None, "hbm_peak": 1935e9},
+    "GH200 141GB": {"fp8_peak": 1978.9e12, "hbm_peak": 4.8e12, "scale_up_domain": 1},
+    "L40S 48GB": {"bf16_peak": 362e12, "fp8_peak": 733e12, "hbm_peak": 864e9},
+    "MI250X 128GB": {"bf16_peak": 383e12, "memory_capacity": 128 * 2**30, "scale_up_peak": 350e9},
+    "MI325X 256GB": {"bf16_peak": 1307.4e12, "hbm_peak": 6e12, "memory_capacity": 256 * 2**30},
+    "TPU v5e": {"bf16_peak": 197e12, "memory_capacity": 16 * 2**30, "scale_up_peak": 200e9, "scale_out_peak": 3.125e9},
+    "TPU7x": {"bf16_peak": 2307e12, "fp8_peak": 4614e12, "hbm_peak": 7380e9, "memory_capacity": 192 * 2**30},
+    "Trainium2": {"bf16_peak": 667e12, "fp8_peak": 1299e12, "hbm_peak": 2.9e12, "memory_capacity": 96 * 2**30},
+    "Gaudi3 128GB": {"bf16_peak": 1677e12, "hbm_peak": 3.7e12, "scale_up_peak": 525e9, "scale_out_peak": 75e9},
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_numbers_are_those_that_vendors_publish(name: str) -> None:
+    (row,) = catalogue.hardware_device(name).rows
+    assert {key: row[key] for key in PUBLISHED[name]} == PUBLISHED[name]
+
+
+def test_announced_devices_promise_and_what_is_only_remembered_is_assumed() -> None:
+    for device in catalogue.devices():
+        kinds = {number.kind for number in device.numbers.values()}
+        assert ("announced" in kinds) == (device.status == "announced"), device.name
+        for key, number in device.numbers.items():
+            assert number.kind == "assumed" or "From memory" not in number.source, (device.name, key)
+            assert number.kind == "assumed" or number.date, (device.name, key)
 
 
 def test_an_unknown_number_is_none() -> None:
