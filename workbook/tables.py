@@ -34,14 +34,15 @@ RATES = {
 }  # fmt: skip
 
 
-def _print(table: Table) -> None:
+def print_table(table: Table) -> None:
     """Print a table at its own width where the terminal is narrower: lines that wrap lose nothing."""
     console = Console()
     console.width = max(console.width, console.measure(table, options=console.options.update(width=WIDEST)).maximum)
     console.print(table)
 
 
-def _table(title: str, *columns: str) -> Table:
+def new_table(title: str, *columns: str) -> Table:
+    """A table with a title; its first column never wraps."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number else "left", no_wrap=number == 0)
@@ -58,26 +59,26 @@ def strategies_table(loaded: study.Study) -> None:
     """One line per strategy; `--json` has every quantity."""
     narrow = Console().is_terminal and Console().width < NARROW
     shown = [column for column in SHOWN if not narrow or column[1] in ESSENTIAL]
-    table = _table(loaded.title, "Strategy", *(title for title, _, _ in shown))
+    table = new_table(loaded.title, "Strategy", *(title for title, _, _ in shown))
     for name, values in loaded.values.items():
         table.add_row(name, *(_shown(values[key], form) for _, key, form in shown))
-    _print(table)
+    print_table(table)
 
 
 def counts_table(counted: Mapping[str, Any]) -> None:
     """Parameters and FLOPs of one model."""
     flat = {key: value for key, value in counted.items() if not isinstance(value, dict)} | counted["parameters"]
-    table = _table(f"{counted['model']}", "Count", "Value")
+    table = new_table(f"{counted['model']}", "Count", "Value")
     for key, value in flat.items():
         if key != "model":
             table.add_row(key, f"{int(value) if value == int(value) else value:,}")
-    _print(table)
+    print_table(table)
 
 
 def models_table() -> None:
     """The shipped models."""
     loaded = catalogue.models()
-    table = _table("Models", "Model", "Layers", "Hidden size", "Attention", "Experts", "Parameters")
+    table = new_table("Models", "Model", "Layers", "Hidden size", "Attention", "Experts", "Parameters")
     columns = catalogue.columns([*catalogue.choices().values(), loaded, catalogue.hardware()])
     for row in loaded.rows:
         total = analysis.compute({"model": row["name"]}, columns)["total_parameters"]
@@ -90,7 +91,7 @@ def models_table() -> None:
             experts,
             f"{total:,}",
         )
-    _print(table)
+    print_table(table)
 
 
 def hardware_table() -> None:
@@ -106,7 +107,7 @@ def hardware_table() -> None:
         single = (_scaled(device, key) for key in ("scale_up_domain", "memory_capacity"))
         rates = (_scaled(device, f"{rate}_measured") + "/" + _scaled(device, f"{rate}_peak") for rate in RATES)
         table.add_row(device.name + announced, *single, *("-" if rate == "-/-" else rate for rate in rates))
-    _print(table)
+    print_table(table)
 
 
 def _scaled(device: catalogue.Device, key: str) -> str:
@@ -120,7 +121,7 @@ def _scaled(device: catalogue.Device, key: str) -> str:
 
 def device_table(device: catalogue.Device) -> None:
     """All numbers of one device with where they are from, and the share of each peak that is measured."""
-    table = _table(
+    table = new_table(
         ", ".join(filter(None, (device.name, device.vendor, device.status))),
         "Number",
         "Value",
@@ -146,12 +147,12 @@ def device_table(device: catalogue.Device) -> None:
 
 def studies_table() -> None:
     """The shipped studies."""
-    table = _table("Studies", "Study", "Strategies", "Title")
+    table = new_table("Studies", "Study", "Strategies", "Title")
     table.columns[-1].justify = "left"
     for name in study.names():
         loaded = study.load(name)
         table.add_row(name, str(len(loaded.strategies)), loaded.title)
-    _print(table)
+    print_table(table)
 
 
 def differences_table(path: Path, evaluator: str, found: Sequence[Difference], compared: int) -> None:
@@ -159,7 +160,7 @@ def differences_table(path: Path, evaluator: str, found: Sequence[Difference], c
     if not found:
         print(f"{path}: all {compared:,} values agree, recalculated with {evaluator}")
         return
-    table = _table(
+    table = new_table(
         f"{path}: {len(found):,} of {compared:,} values differ, recalculated with {evaluator}",
         "Cell", "Strategy or row", "Quantity", "In the file", "In Python", "Relative", "Why",
     )  # fmt: skip
@@ -168,7 +169,7 @@ def differences_table(path: Path, evaluator: str, found: Sequence[Difference], c
             f"{difference.sheet}!{difference.cell}", difference.strategy, difference.quantity,
             str(difference.found), str(difference.expected), _relative(difference), difference.why,
         )  # fmt: skip
-    _print(table)
+    print_table(table)
     if len(found) > LONGEST_TABLE:
         print(f"... and {len(found) - LONGEST_TABLE:,} more")
 
@@ -182,19 +183,19 @@ def _relative(difference: Difference) -> str:
 
 def validation_tables(report: Report) -> None:
     """Measured over bound by source, why rows have no bound, and single rows: all of few, else those too fast."""
-    table = _table(
+    table = new_table(
         "Measured step time over its lower bound", "Source", "Rows", "Supported", "Violations", "Min", "Median", "Max"
     )
     for summary in (*report.sources, report.total):
         shown = [f"{summary.distribution[key]:.2f}" if summary.supported else "-" for key in ("min", "median", "max")]
         counts = (summary.rows, summary.supported, len(summary.violations))
         table.add_row(summary.name, *map(str, counts), *shown)
-    _print(table)
+    print_table(table)
     if report.total.unsupported:
-        reasons = _table("Rows without a bound", "Reason", "Rows")
+        reasons = new_table("Rows without a bound", "Reason", "Rows")
         for reason, rows in report.total.unsupported.items():
             reasons.add_row(reason, str(rows))
-        _print(reasons)
+        print_table(reasons)
     if report.total.rows <= LONGEST_TABLE:
         _comparisons_table("Rows", report.comparisons)
     elif report.total.violations:
@@ -202,7 +203,7 @@ def validation_tables(report: Report) -> None:
 
 
 def _comparisons_table(title: str, comparisons: Sequence[Comparison]) -> None:
-    table = _table(
+    table = new_table(
         title, "Line", "Model", "Hardware", "Devices", "Measured s", "Bound s", "Measured / bound",
         "Bound by, or why not compared",
     )  # fmt: skip
@@ -213,4 +214,4 @@ def _comparisons_table(title: str, comparisons: Sequence[Comparison]) -> None:
             *((f"{comparison.measured:.4g}", f"{comparison.lower_bound:.4g}", f"{comparison.ratio:.2f}")
               if comparison.supported else ("-", "-", "-")), comparison.bound or comparison.reason,
         )  # fmt: skip
-    _print(table)
+    print_table(table)
