@@ -124,3 +124,13 @@ def summary(opened: Any, grids: Mapping[str, reader.Grid]) -> Callable[[str, str
         return sheet[head + below.index(strategy), column - 1].options(err_to_str=True).value
 
     return shown
+
+
+@pytest.fixture
+def cell(opened: Any, rows: reader.ModelRows) -> Callable[..., Any]:
+    """The cell of a quantity of a strategy, where it stands in a fresh workbook."""
+
+    def find(quantity: str, strategy: str = "PP16 EP64 ZeRO-1 DualPipe") -> Any:
+        return opened.sheets["Analysis"].range((rows.rows[quantity], rows.columns[strategy]))
+
+    return find
