@@ -85,9 +85,9 @@ def _free_path(book: xw.Book, name: str) -> Path:
 def study_text(read: Opened, name: str) -> str:
     """The study file of one strategy."""
     try:
-        import tomli_w
+        import tomlkit
     except ModuleNotFoundError as error:
-        raise MissingProgram("exporting needs the package tomli-w: pip install 'solbook[addin]'") from error
+        raise MissingProgram("exporting needs the package tomlkit: pip install tomlkit") from error
 
     common = {key: value for key, value in read.inputs.constants.items() if not agree(value, analysis[key].value)}
     content: dict[str, Any] = {
@@ -97,7 +97,7 @@ def study_text(read: Opened, name: str) -> str:
         "strategies": {name: _inputs(read, name)},
         **_own_rows(read, name),
     }
-    return tomli_w.dumps({key: value for key, value in content.items() if value})
+    return tomlkit.dumps({key: value for key, value in content.items() if value})
 
 
 def _inputs(read: Opened, name: str) -> dict[str, Any]:

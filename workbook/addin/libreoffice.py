@@ -14,7 +14,7 @@ from workbook.cell_functions import functions
 IDENTIFIER = "org.solbook.addin"
 
 # xlwings/pro has a licence of its own, and neither that nor test suites are needed.
-BUNDLED = ("xlwings", "pint", "flexcache", "flexparser", "platformdirs", "typing_extensions", "tomli_w")
+BUNDLED = ("xlwings", "pint", "flexcache", "flexparser", "platformdirs", "typing_extensions", "tomlkit")
 LEFT_OUT = ("pro", "LICENSE_PRO.txt", "testsuite")
 
 

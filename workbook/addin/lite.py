@@ -25,7 +25,7 @@ from workbook.catalogue import templates_directory
 FOLDER, NAMES = "xlwings-lite", ("main.py", "requirements.txt")
 OURS = ("pyxl", "workbook")
 TEMPLATES = ("choices.toml", "hardware/*", "models/*", "studies/*")
-PACKAGES = "pint\ntomli-w\n"  # for units in files, and to write studies
+PACKAGES = "pint\ntomlkit\n"  # for units in files, and to write studies
 
 MAIN = '''\
 """{title}: the add-in for xlwings Lite. Paste this as main.py, and requirements.txt beside it.
