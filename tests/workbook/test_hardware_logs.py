@@ -480,6 +480,12 @@ def test_whatever_a_log_holds_it_is_read_or_refused(tmp_path: Path, content: byt
     assert all(record.seconds > 0 for record in read.records if isinstance(record, Collective | Multiplication))
 
 
+def test_a_table_whose_head_is_damaged_is_refused(tmp_path: Path) -> None:
+    content = (LOGS / "ib_write_bw_MBsec_old.txt").read_bytes().replace(b"BW peak[MB/sec]", b"BW peak[")
+    with pytest.raises(UserError):
+        log(tmp_path, content, supplied=Supplied("bf16", 8, 8))
+
+
 # The command
 
 

@@ -31,6 +31,8 @@ def read(lines: Iterable[tuple[int, str]], log: Log) -> None:
             test, directions = title[1], 2 if "bidirectional" in title[2].lower() else 1
         elif MARK.search(line):
             columns, unit = _header(number, line, log)
+            if "#bytes" not in columns or not {"BW average", "t_typical"} & set(columns):
+                columns = []
         elif columns and line.split()[:1] and line.split()[0].isdecimal():
             cells = line.split()
             if len(cells) < len(columns):
