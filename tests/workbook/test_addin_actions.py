@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from pyxl.cells import letter
 from pyxl.errors import UserError
 from workbook import addin, study
 from workbook.addin.actions import ACTIONS
+from workbook.addin.file_dialog import ask_for_file
 from workbook.addin.opened import opened as read
 from workbook.addin.recomputation import examine
 from workbook.catalogue import templates_directory
@@ -371,3 +373,10 @@ def test_an_action_leaves_a_workbook_that_verifies(book: xw.Book, tmp_path: Path
     addin.recompute(book)
     book.save(tmp_path / "after.xlsx")
     assert differences(tmp_path / "after.xlsx", "formualizer")[0] == []
+
+
+def test_without_a_screen_there_is_no_dialog(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where the spreadsheet has no dialog of its own, Python's is asked."""
+    monkeypatch.delenv("DISPLAY", raising=False)
+    with pytest.raises(UserError, match="there is no dialog to choose a file here"):
+        ask_for_file(SimpleNamespace(app=SimpleNamespace(impl=object())), "A study file", "toml", tmp_path)

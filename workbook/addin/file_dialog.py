@@ -24,13 +24,13 @@ def ask_for_file(book: xw.Book, title: str, suffix: str, folder: Path) -> Path:
 
 def _ask(title: str, suffix: str, folder: Path) -> str:
     try:
-        from tkinter import Tk, filedialog
+        from tkinter import TclError, Tk, filedialog
     except ImportError as error:
-        raise UserError(
-            f"there is no dialog to choose a file here: call the action from Python with its path ({error})"
-        ) from error
-
-    window = Tk()
+        raise UserError(NO_DIALOG) from error
+    try:
+        window = Tk()
+    except TclError as error:  # no screen
+        raise UserError(NO_DIALOG) from error
     try:
         window.withdraw()
         window.attributes("-topmost", True)

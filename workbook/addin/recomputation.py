@@ -130,11 +130,11 @@ def _line(read: Opened, difference: Difference, equal: bool, unequal: set[tuple[
         if difference.found == ABSENT:
             return Line(difference, MISSING)
         if difference.why in (TYPED_OVER, EMPTY):
-            what, verdict = ("a value was typed over the formula", OVERWRITTEN)
-            if difference.why == EMPTY:
-                what, verdict = "the cell is empty", MISSING
+            empty = difference.why == EMPTY
+            what = "the cell is empty" if empty else "a value was typed over the formula"
             should = _definition(name) if in_model else "a formula"
-            return Line(replace(difference, why=f"{what}: it should be {should}"), verdict)
+            why = f"{what}: it should be {should}"
+            return Line(replace(difference, why=why), MISSING if empty else OVERWRITTEN)
     if in_model and not equal and _lost_ingredients(read, name, strategy):
         return Line(replace(difference, why="a row that it needs is missing"), FOLLOWS)
     if in_model and read.located.is_changed(name, strategy):
