@@ -79,6 +79,11 @@ def signed(text: str) -> str:
     return f"{text}# {PROPERTY}: {hashlib.sha256(text.encode()).hexdigest()}\n"
 
 
+def is_signed(text: str) -> bool:
+    """Whether a text is as it was signed."""
+    return text == signed(text.rpartition(f"# {PROPERTY}: ")[0])
+
+
 def require_replaceable_text(path: Path, *, force: bool) -> None:
     """Raise `UserError` unless a text may be overwritten: it is new, or signed and not edited, or `force` is given."""
     if not path.exists() or force:
@@ -87,5 +92,5 @@ def require_replaceable_text(path: Path, *, force: bool) -> None:
         written = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         written = ""
-    if written != signed(written.rpartition(f"# {PROPERTY}: ")[0]):
+    if not is_signed(written):
         raise UserError(f"{path} was not written by solbook, or was edited since: {ADVICE}")

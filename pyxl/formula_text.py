@@ -68,12 +68,12 @@ def renamed(text: str, name_of: Callable[[Target], str | None]) -> str:
     return "".join((name_of(target(token)) or token) if kind == "reference" else token for kind, token in _tokens(text))
 
 
-def canonical(text: str) -> tuple[str, ...]:
+def canonical(text: str) -> tuple[str | Target, ...]:
     """What a formula says, however it is written: equal for two texts that are the same formula.
 
     Whether references are absolute counts for nothing: the cells that they name are the same.
     """
-    said = []
+    said: list[str | Target] = []
     for kind, token in _tokens(text):
         if kind == "blank" or token == "@":
             continue
@@ -81,8 +81,8 @@ def canonical(text: str) -> tuple[str, ...]:
             said.append(number_text(float(token)))
         elif kind == "reference":
             cells = target(token)
-            spans = [sorted(ends) for ends in zip(cells.first, cells.last, strict=True)]  # B2:A1 is A1:B2
-            said.append(f"{cells.sheet.casefold()}!{spans}")
+            (top, bottom), (left, right) = (sorted(ends) for ends in zip(cells.first, cells.last, strict=True))
+            said.append(Target(cells.sheet.casefold(), (top, left), (bottom, right)))  # B2:A1 is A1:B2
         elif kind == "name":
             said.append(token.upper().removeprefix("_XLFN.").removeprefix("_XLWS."))
         else:
@@ -90,10 +90,19 @@ def canonical(text: str) -> tuple[str, ...]:
     return tuple(_without_calls(said))
 
 
-def _without_calls(said: list[str]) -> Iterator[str]:
+def _without_calls(said: list[str | Target]) -> Iterator[str | Target]:
     """TRUE() and FALSE() are TRUE and FALSE."""
     position = 0
     while position < len(said):
         yield said[position]
         called = said[position] in ("TRUE", "FALSE") and said[position + 1 : position + 3] == ["(", ")"]
         position += 3 if called else 1
+
+
+def same(text: str, other: str, same_target: Callable[[Target, Target], bool]) -> bool:
+    """Whether two formulas are the same but for their references, and each reference of one is the other's."""
+    one, two = canonical(text), canonical(other)
+    return len(one) == len(two) and all(
+        same_target(a, b) if isinstance(a, Target) and isinstance(b, Target) else a == b
+        for a, b in zip(one, two, strict=True)
+    )

@@ -21,6 +21,7 @@ from workbook.sheets import (
     summary,
     validation,
 )
+from workbook.sheets import study as study_sheet
 from workbook.study import Study
 
 OF_ONE_STRATEGY = (roofline, stages, collectives, precision, recomputation, elasticities)
@@ -49,11 +50,16 @@ def plan(study: Study, *, protect: bool = False, further: Sequence[Sheet] = ()) 
         documentation.formulas(placed, (summary_sheet, *shown, checks_sheet)),
         validation.sheet(),
         documentation.sources(study),
+        study_sheet.sheet(study, _options(protect=protect, addin=bool(further))),
     ]
     sheets.append(documentation.about(sheets, further))
     for sheet in sheets:
         show_master(sheet, master, checks_sheet)
     return Plan(study.title, study.description, [*sheets, *further], protect)
+
+
+def _options(*, protect: bool, addin: bool) -> tuple[str, ...]:
+    return tuple(option for option, given in ((study_sheet.PROTECT, protect), (study_sheet.ADDIN, addin)) if given)
 
 
 def _chosen(study: Study) -> str:

@@ -8,10 +8,12 @@ catalogue rows of its own: [hardware."NAME"], [models."NAME"], [choices.TABLE."N
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from pyxl.errors import UserError
@@ -90,9 +92,8 @@ FIELDS: Mapping[str, type] = {
 }
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """The fields of a study file. Raises `UserError` that names the one to mend."""
-    content = catalogue.read_toml(path)
+def _fields(content: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """The fields of a study. Raises `UserError` that names the one to mend."""
     for key in content:
         if key not in FIELDS:
             known = 'a study has title, description, [common], [strategies."NAME"] and rows of its own'
@@ -125,9 +126,29 @@ def load(
     Raises `UserError` for anything unknown, misspelt or out of range, naming file, strategy and field.
     """
     path = _path(reference)
-    content = _read(path)
+    return _study(catalogue.read_toml(path), str(path), reference, hardware, model, settings)
+
+
+def parsed(text: str, origin: str) -> Study:
+    """A study from the text of a study file. Raises `UserError` as `load` does."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{origin} is not TOML: {error}") from error
+    return _study(content, origin, origin)
+
+
+def _study(
+    written: Mapping[str, Any],
+    path: str,
+    reference: str,
+    hardware: str | None = None,
+    model: str | None = None,
+    settings: Sequence[str] = (),
+) -> Study:
+    content = _fields(written, path)
     tables = {table.name: table for table in catalogue.shipped()}
-    for own in catalogue.own_tables(content, str(path)):
+    for own in catalogue.own_tables(content, path):
         tables[own.name] = tables[own.name].with_rows(own)
     changes: dict[str, Any] = {}
     for kind, table_name, given, find in (
@@ -165,7 +186,8 @@ def load(
     title, description = content["title"], content["description"]
     if changes:  # what the study says of itself may no longer hold
         listed = ", ".join(f"{name} = {value}" for name, value in changes.items())
-        title, description = f"{path.stem} with {listed}", f"Changed from the study: {title}"
+        title = shorten(f"{Path(path).stem} with {listed}", LONGEST_TITLE, placeholder=" ...")
+        description = f"Changed from the study: {content['title']}"
     return Study(title, description, reference, strategies, tables, constants)
 
 

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pyxl import reader
 from pyxl.cells import Formula, coordinates
-from pyxl.errors import MissingProgram, UserError
+from pyxl.errors import UserError
 from pyxl.open_book import Formulas
 from pyxl.quantity import Kind
-from workbook import catalogue
 from workbook.addin.opened import Opened, opened
-from workbook.addin.problems import problems
 from workbook.analysis import analysis
-from workbook.catalogue import HARDWARE, KINDS, MODELS, Table
-from workbook.comparison import agree
 from workbook.file_inputs import CATALOGUES, CONSTANTS, MODEL_SHEET
-from workbook.study import load
+from workbook.file_study import study_of
+from workbook.problems import problems
+from workbook.study import LONGEST_TITLE, load
+from workbook.study_text import study_text
 
 if TYPE_CHECKING:
     import xlwings as xw
 
 LONGEST_STEM = 60
-IN_STUDIES = {HARDWARE: "hardware", MODELS: "models"}
 
 
 def export(
@@ -43,9 +40,11 @@ def export(
     target = Path(path) if path else _free_path(book, name)
     if target.exists():
         raise UserError(f"{target} exists: give another name")
-    text = study_text(read, name)
+    description = f"Written by the add-in's Export from the sheet {MODEL_SHEET}."
+    title = f"{name}, exported from {read.book.name}"[:LONGEST_TITLE]
+    study = study_of(read.inputs, read.shown, title, description, [name])
     try:
-        target.write_text(text, encoding="utf-8")
+        target.write_text(study_text(study), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write {target}: {error.strerror}") from error
     try:
@@ -80,84 +79,3 @@ def _free_path(book: xw.Book, name: str) -> Path:
     folder = Path(book.fullname).parent
     numbered = (folder / (f"{stem}.toml" if number == 1 else f"{stem}-{number}.toml") for number in range(1, 1000))
     return next(path for path in numbered if not path.exists())
-
-
-def study_text(read: Opened, name: str) -> str:
-    """The study file of one strategy."""
-    try:
-        import tomlkit
-    except ModuleNotFoundError as error:
-        raise MissingProgram("exporting needs the package tomlkit: pip install tomlkit") from error
-
-    common = {key: value for key, value in read.inputs.constants.items() if not agree(value, analysis[key].value)}
-    content: dict[str, Any] = {
-        "title": f"{name}, exported from {read.book.name}"[:200],
-        "description": f"Written by the add-in's Export from the sheet {MODEL_SHEET}.",
-        "common": common,
-        "strategies": {name: _inputs(read, name)},
-        **_own_rows(read, name),
-    }
-    return tomlkit.dumps({key: value for key, value in content.items() if value})
-
-
-def _inputs(read: Opened, name: str) -> dict[str, Any]:
-    """Every input that is not empty, and every look-up that was typed over."""
-    rows = read.inputs.rows
-    typed = read.inputs.strategies[name]
-    return {key: value for key, value in typed.items() if rows.content(key, name) is not None}
-
-
-def _own_rows(read: Opened, name: str) -> dict[str, Any]:
-    """Catalogue rows in use that are not as they ship, as `workbook.catalogue.own_tables` reads them."""
-    shipped = {table.name: table for table in catalogue.shipped()}
-    found: dict[str, Any] = {}
-    for sheet in CATALOGUES:
-        for placed in reader.keyed_tables(read.sheets[sheet]):
-            if placed.title not in shipped:
-                continue
-            for line, row_name in placed.rows.items():
-                if row_name.casefold() in _used(read, name, placed.title):
-                    own = _own_row(read, placed, line, shipped[placed.title], row_name)
-                    if own is not None:
-                        place = found.setdefault(IN_STUDIES.get(placed.title, "choices"), {})
-                        if placed.title not in IN_STUDIES:
-                            place = place.setdefault(placed.title, {})
-                        place[row_name] = own
-    return found
-
-
-def _used(read: Opened, name: str, table: str) -> set[str]:
-    """The names of a table's rows that a strategy uses."""
-    rows, values = read.inputs.rows, read.inputs.strategies[name]
-    keys = [quantity.name for quantity in analysis if quantity.choices == table]
-    return {str(values.get(key, read.shown.get(rows.place(key, name)))).casefold() for key in keys if key in rows.rows}
-
-
-def _own_row(read: Opened, placed: reader.KeyedTable, line: int, shipped: Table, name: str) -> dict[str, Any] | None:
-    """A row as a study file has it, or None where it ships with the same values."""
-    values = {
-        key: reader.value_at(placed.grid, line, placed.columns[key], read.shown)
-        for key in shipped.columns
-        if key in placed.columns
-    }
-    same = next((row for row in shipped.rows if row["name"].casefold() == name.casefold()), None)
-    if same is not None and all(agree(values.get(key), same[key]) for key in shipped.columns):
-        return None
-    if placed.title == HARDWARE:
-        numbers = {key: value for key, value in values.items() if value is not None}
-        return {
-            key: {"value": value, "unit": analysis[key].unit}
-            | _provenance(placed.source(line, analysis[key].label), value, same and same[key])
-            for key, value in numbers.items()
-        }
-    empty = {key: "" if analysis[key].unit == "text" else 0 for key in values}
-    filled = {key: empty[key] if value is None else value for key, value in values.items()}
-    return filled | {"source": placed.source(line) or f"the workbook {read.book.name}"}
-
-
-def _provenance(written: str, value: Any, shipped: Any) -> dict[str, str]:
-    """Kind and source of a number: one that was typed over a shipped one has lost its source."""
-    kind, separator, source = written.partition(": ")
-    if separator and kind in KINDS and (shipped is None or agree(value, shipped)):
-        return {"kind": kind, "source": source}
-    return {"kind": "assumed", "source": f"typed into the workbook{f', in place of {written}' if written else ''}"}

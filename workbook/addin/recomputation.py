@@ -13,10 +13,10 @@ from pyxl.readings.formula import formula
 from pyxl.readings.number import OK
 from workbook.addin import engine_sheet
 from workbook.addin.opened import Opened, opened
-from workbook.addin.problems import problems
 from workbook.analysis import analysis
 from workbook.comparison import ABSENT, EMPTY, TYPED_OVER, Difference, compare
 from workbook.file_inputs import MODEL_SHEET
+from workbook.problems import problems
 from workbook.sheets.checks import ENGINE
 
 if TYPE_CHECKING:

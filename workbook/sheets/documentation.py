@@ -52,7 +52,8 @@ FACTS = (
     ),
     (
         "Checking it",
-        "`solbook verify FILE` recalculates the file and compares every quantity with the Python engine.",
+        "`solbook audit FILE` says what was changed since the workbook was built; `solbook verify FILE` recalculates "
+        "the file and compares every quantity with the Python engine.",
     ),
 )
 
@@ -73,6 +74,7 @@ SHEETS = {
     "Formulas": "Every formula once, in words and in Excel",
     "Validation": "Published training runs against their lower bounds",
     "Sources": "Every source and what rests on it",
+    "Study": "What this workbook was built from: the study file, for `solbook audit`",
     "About": "This sheet",
     "xlwings.conf": "What xlwings needs to know: which Python, which functions",
 }

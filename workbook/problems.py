@@ -1,4 +1,4 @@
-"""Inputs of an open workbook that no quantity can be computed from, and why."""
+"""Inputs of a workbook that no quantity can be computed from, and why."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from pyxl.cells import Place
 from pyxl.errors import UserError
 from pyxl.quantity import Failure, Quantity
-from workbook.addin.opened import Opened
 from workbook.analysis import analysis
+from workbook.contents import Contents
 from workbook.file_inputs import CONSTANTS
 from workbook.study import checked
 
 
-def problems(read: Opened) -> dict[Place, str]:
+def problems(read: Contents) -> dict[Place, str]:
     """Why some inputs make no sense, by their cells: empty ones, words that no table has, numbers that cannot be."""
     found = {each.place: each.reason for each in read.inputs.mistyped}
     names = {

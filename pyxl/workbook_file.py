@@ -1,0 +1,248 @@
+"""A workbook file as it stands: what each cell holds and last showed, and what else a user can change in a file.
+
+Read from the XML itself, once and in bounded memory, whoever saved it: openpyxl, LibreOffice or Excel.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from posixpath import dirname, join, normpath
+from typing import Any
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from pyxl.cells import Formula, Place, Value, coordinates, letter
+from pyxl.errors import UserError
+from pyxl.files import WORKBOOK_PART, require_workbook
+
+Cells = dict[tuple[int, int], Any]
+
+_ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_MACROS = "vbaProject.bin"
+_EXTERNAL = "xl/externalLinks/externalLink"
+
+
+@dataclass(frozen=True)
+class DropDown:
+    """The validation of some cells: rectangles as (first, last), and the formula of the list, or its kind."""
+
+    areas: tuple[tuple[tuple[int, int], tuple[int, int]], ...]
+    rule: str
+
+
+@dataclass
+class SheetFile:
+    """One sheet: contents (a `Formula` or a value) and stored values by row and column, and how it is shown."""
+
+    title: str
+    state: str = "visible"
+    held: Cells = field(default_factory=dict)
+    stored: Cells = field(default_factory=dict)
+    is_protected: bool = False
+    hidden_rows: set[int] = field(default_factory=set)
+    hidden_columns: set[int] = field(default_factory=set)
+    validations: list[DropDown] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class WorkbookFile:
+    """The sheets in their order, the names, and what comes from or leads outside."""
+
+    sheets: tuple[SheetFile, ...]
+    names: tuple[tuple[str, str], ...]  # of the workbook and of its sheets, with what they refer to
+    external_links: tuple[str, ...]
+    has_macros: bool
+    is_manual: bool
+
+    @cached_property
+    def held(self) -> dict[Place, Any]:
+        """What each cell that is not empty holds: a `Formula` or a value."""
+        return {(s.title, f"{letter(c)}{r}"): content for s in self.sheets for (r, c), content in s.held.items()}
+
+    @cached_property
+    def stored(self) -> dict[Place, Any]:
+        """The value of each cell that shows one: typed in, or stored beside its formula when the file was saved."""
+        return {(s.title, f"{letter(c)}{r}"): value for s in self.sheets for (r, c), value in s.stored.items()}
+
+
+def read(path: Path) -> WorkbookFile:
+    """Read a workbook. Raises `UserError`, in a line, for a file that is none or is damaged."""
+    require_workbook(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _Package(archive).workbook()
+    except (etree.XMLSyntaxError, KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
+        raise UserError(f"{path} is damaged: {' '.join(str(error).split())}") from error
+
+
+class _Package:
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._parts = archive.namelist()
+        self._strings: list[str] = []
+
+    def workbook(self) -> WorkbookFile:
+        root = self._root(WORKBOOK_PART)
+        targets = {key: target for key, (_, target) in self._relations(WORKBOOK_PART).items()}
+        self._strings = list(self._shared_strings())
+        sheets = []
+        for element in root.iterfind("{*}sheets/{*}sheet"):
+            part = targets[next(value for key, value in element.attrib.items() if _local(key) == "id")]
+            if "worksheets/" in part:
+                sheets.append(self._sheet(part, element.get("name"), element.get("state", "visible")))
+        names = ((name.get("name"), name.text or "") for name in root.iterfind("{*}definedNames/{*}definedName"))
+        mode = root.find("{*}calcPr")
+        return WorkbookFile(
+            tuple(sheets),
+            tuple(names),
+            tuple(sorted(self._external_links())),
+            any(part.endswith(_MACROS) for part in self._parts),
+            mode is not None and mode.get("calcMode") == "manual",
+        )
+
+    def _root(self, part: str) -> Any:
+        parser = etree.XMLParser(resolve_entities=False, no_network=True)
+        return etree.fromstring(self._archive.read(part), parser)
+
+    def _elements(self, part: str, *names: str) -> Iterator[Any]:
+        """The elements of these names one by one: a part may be long."""
+        with self._archive.open(part) as stream:
+            tags = [f"{{*}}{name}" for name in names]
+            for _, element in etree.iterparse(stream, tag=tags, resolve_entities=False, no_network=True):
+                yield element
+                element.clear(keep_tail=False)
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
+
+    def _relations(self, part: str) -> dict[str, tuple[str, str]]:
+        """What a part refers to, by id: the mode (empty if internal) and the target."""
+        folder, _, name = part.rpartition("/")
+        listed = f"{folder}/_rels/{name}.rels"
+        if listed not in self._parts:
+            return {}
+        found = {}
+        for each in self._root(listed):
+            outside, target = each.get("TargetMode", ""), each.get("Target", "")
+            inside = target.lstrip("/") if target.startswith("/") else normpath(join(dirname(part), target))
+            found[each.get("Id")] = outside, target if outside else inside
+        return found
+
+    def _external_links(self) -> Iterator[str]:
+        for part in self._parts:
+            if part.startswith(_EXTERNAL):
+                yield from (target for mode, target in self._relations(part).values() if mode)
+
+    def _shared_strings(self) -> Iterator[str]:
+        part = "xl/sharedStrings.xml"
+        if part in self._parts:
+            yield from (_text(element) for element in self._elements(part, "si"))
+
+    def _sheet(self, part: str, title: str, state: str) -> SheetFile:
+        sheet, shared = SheetFile(title, state), _Shared()
+        row = column = 0
+        for element in self._elements(part, "c", "row", "col", "sheetProtection", "dataValidation"):
+            kind = _local(element.tag)
+            if kind == "c":
+                place = element.get("r")
+                row, column = coordinates(place) if place else (row, column + 1)
+                self._cell(sheet, (row, column), element, shared)
+            elif kind == "row":
+                row, column = int(element.get("r", row)), 0
+                if _is_true(element.get("hidden")):
+                    sheet.hidden_rows.add(row)
+            elif kind == "col" and _is_true(element.get("hidden")):
+                sheet.hidden_columns.update(range(int(element.get("min")), min(int(element.get("max")), 16384) + 1))
+            elif kind == "sheetProtection":
+                sheet.is_protected = _is_true(element.get("sheet"))
+            elif kind == "dataValidation":
+                sheet.validations.append(_validation(element))
+        return sheet
+
+    def _cell(self, sheet: SheetFile, place: tuple[int, int], element: Any, shared: _Shared) -> None:
+        formula, value = None, None
+        for child in element:
+            match _local(child.tag):
+                case "f":
+                    formula = child
+                case "v" | "is":
+                    value = child
+        stored = None if value is None else self._value(element.get("t", "n"), value)
+        if stored is not None:
+            sheet.stored[place] = stored
+        text = shared.text(place, formula) if formula is not None else ""
+        if text:
+            sheet.held[place] = Formula(f"={text}")
+        elif stored is not None:
+            sheet.held[place] = stored
+
+    def _value(self, kind: str, element: Any) -> Value | None:
+        text = element.text or ""
+        match kind:
+            case "s":
+                return self._strings[int(text)]
+            case "inlineStr":
+                return _text(element)
+            case "b":
+                return text.strip() == "1"
+            case "str" | "e" | "d":
+                return _unescaped(text)
+            case _:
+                return float(text) if text.strip() else None
+
+
+class _Shared:
+    """Formulas that stand once and are shared by a range, as Excel writes what was filled down."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, tuple[int, int]]] = {}
+
+    def text(self, place: tuple[int, int], formula: Any) -> str:
+        text = formula.text or ""
+        number = formula.get("si")
+        if formula.get("t") != "shared" or number is None:
+            return text
+        if text:
+            self._known[number] = text, place
+            return text
+        from openpyxl.formula.translate import Translator
+
+        first, origin = self._known[number]
+        moved = Translator(f"={first}", _address(origin)).translate_formula(_address(place))
+        return str(moved).removeprefix("=")
+
+
+def _address(place: tuple[int, int]) -> str:
+    return f"{letter(place[1])}{place[0]}"
+
+
+def _validation(element: Any) -> DropDown:
+    first = element.find("{*}formula1")
+    rule = (first.text or "") if element.get("type") == "list" and first is not None else element.get("type", "any")
+    areas = []
+    for area in element.get("sqref", "").split():
+        top, _, bottom = area.replace("$", "").partition(":")
+        areas.append((coordinates(top), coordinates(bottom or top)))
+    return DropDown(tuple(areas), rule)
+
+
+def _text(element: Any) -> str:
+    """The text of a string item, without the reading aids for Japanese."""
+    runs = (each.text or "" for each in element.iter("{*}t") if _local(each.getparent().tag) != "rPh")
+    return _unescaped("".join(runs))
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def _is_true(text: str | None) -> bool:
+    return text in ("1", "true", "on")

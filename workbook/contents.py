@@ -1,0 +1,69 @@
+"""What a workbook of ours holds and shows, open in a spreadsheet or in a file: its inputs, and where everything is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyxl import reader
+from pyxl.cells import Place, Value
+from pyxl.errors import UserError
+from pyxl.located import Located
+from workbook import __version__
+from workbook.analysis import analysis
+from workbook.file_inputs import CATALOGUES, Inputs, read_inputs
+
+if TYPE_CHECKING:
+    from pyxl.workbook_file import WorkbookFile
+
+MADE_BY = "solbook "  # how the sheet About begins to say so
+ADVICE = "export its strategies with the add-in of its own version, then build it anew"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What each cell holds (`held`) and shows (`shown`), by place."""
+
+    held: Mapping[Place, Any]
+    shown: Mapping[Place, Value]
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """Its inputs. Raises `UserError` where it is not ours or lacks some."""
+        try:
+            return read_inputs(self.held, self.shown)
+        except UserError as error:
+            if self.age:
+                raise UserError(f"{error}; {self.age}") from error
+            raise
+
+    @property
+    def age(self) -> str:
+        """What to say of a workbook of another version; nothing of one of ours."""
+        stated = (text for (sheet, _), text in self.held.items() if sheet == "About")
+        made_by = next((str(text) for text in stated if str(text).startswith(MADE_BY)), "")
+        version = made_by.removeprefix(MADE_BY).partition(",")[0]
+        if version in ("", __version__):
+            return ""
+        return f"this workbook is of solbook {version}, the engine of {__version__}: {ADVICE}"
+
+    @property
+    def sheets(self) -> Mapping[str, reader.Grid]:
+        """Its sheets by title."""
+        return self.inputs.sheets
+
+    @cached_property
+    def located(self) -> Located:
+        """Where the analysis stands in it."""
+        return Located(analysis, self.inputs.rows, self.sheets, CATALOGUES)
+
+
+def of_file(path: Path) -> tuple[WorkbookFile, Contents]:
+    """A file, and what its cells hold and last showed. Raises `UserError` where it is no workbook."""
+    from pyxl.workbook_file import read  # the core runs without lxml
+
+    file = read(path)
+    return file, Contents(file.held, file.stored)
