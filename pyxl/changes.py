@@ -6,7 +6,7 @@ Cells are compared wherever they stand: rows and columns may have been moved, an
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -134,7 +134,7 @@ class Comparison:
             return What.OVERWRITTEN
         if self._is_in_place and new == f"={old.text}":
             return None
-        if same(old.text, new, lambda before, after: self._is_same_target(title, before, after)):
+        if same(old.text, new, self.is_same_target(title)):
             return None
         broken = "#REF!" in new and any(self._is_gone(title, each) for each in references(old.text))
         return What.BROKEN if broken else What.FORMULA
@@ -149,6 +149,10 @@ class Comparison:
             or any(row in sheet.rows.deleted for row in range(target.first[0], target.last[0] + 1))
             or any(column in sheet.columns.deleted for column in range(target.first[1], target.last[1] + 1))
         )
+
+    def is_same_target(self, title: str) -> Callable[[Target, Target], bool]:
+        """Whether a reference of the plan, in a formula on a sheet, and one that is found there mean the same cells."""
+        return lambda before, after: self._is_same_target(title, before, after)
 
     def _is_same_target(self, own: str, before: Target, after: Target) -> bool:
         sheet = self._sheet_of(own, before)

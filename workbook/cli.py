@@ -147,6 +147,29 @@ def verify(file: Path, evaluator: str) -> None:
 
 
 @solbook.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every finding.")
+@click.option("--report", type=click.Path(path_type=Path), metavar="REPORT", help="Also write REPORT.xlsx or .html.")
+@click.option("--force", is_flag=True, help="Overwrite REPORT.")
+def audit(file: Path, *, as_json: bool, report: Path | None, force: bool) -> None:
+    """Say what somebody did to FILE since solbook built it: inputs, formulas, rows, catalogue numbers, and the rest.
+
+    FILE stays as it is. Exit code 0 if nothing was changed, 1 if there are findings, 2 if FILE is no workbook of ours.
+    """
+    from workbook.audit import audit as examine
+    from workbook.audit.report import print_audit, write_report
+
+    found = examine(file)
+    if report is not None:
+        write_report(found, report, force=force)
+    if as_json:
+        click.echo(json.dumps(found.as_json(), indent=1))
+    else:
+        print_audit(found)
+    sys.exit(1 if found.findings else 0)
+
+
+@solbook.command()
 @click.argument("runs", type=click.Path(path_type=Path), required=False, metavar="[RUNS.csv]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every row.")
 def validate(runs: Path | None, as_json: bool) -> None:
