@@ -38,9 +38,13 @@ class Lines:
         if line in self.now:
             return frozenset((self.now[line],))
         at = bisect_left(self._known, line)
-        before = {self.now[known] + line - known for known in self._known[at - 1 : at] if at}
-        after = {self.now[known] + line - known for known in self._known[at : at + 1]}
+        before = {self.now[known] + self._left(known + 1, line + 1) for known in self._known[at - 1 : at] if at}
+        after = {self.now[known] - self._left(line, known) for known in self._known[at : at + 1]}
         return frozenset(before | after)
+
+    def _left(self, first: int, end: int) -> int:
+        """How many lines from one to before another were not deleted."""
+        return end - first - sum(first <= line < end for line in self.deleted)
 
     def first_left(self, line: int) -> int | None:
         """The first line from this one on that was not deleted."""

@@ -112,11 +112,11 @@ class Comparison:
     def _changes(self, title: str) -> Iterator[Change]:
         sheet = self.sheets[title]
         for (row, column), cell in sheet.plan.cells.items():
+            if row in sheet.rows.deleted or column in sheet.columns.deleted:
+                continue
             if _is_empty(cell.content):
                 for now in sorted(sheet.places(row, column) & sheet.cells.keys()):
                     yield Change(What.FILLED, title, (row, column), now, cell, sheet.cells[now])
-                continue
-            if row not in sheet.rows.now or column not in sheet.columns.now:
                 continue
             now = sheet.rows.now[row], sheet.columns.now[column]
             new = sheet.cells.get(now)

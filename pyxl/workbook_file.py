@@ -143,18 +143,14 @@ class _Package:
             yield from (_text(element) for element in self._elements(part, "si"))
 
     def _sheet(self, part: str, title: str, state: str) -> SheetFile:
-        sheet, shared = SheetFile(title, state), _Shared()
-        row = column = 0
-        for element in self._elements(part, "c", "row", "col", "sheetProtection", "dataValidation"):
+        sheet, shared, above = SheetFile(title, state), _Shared(), 0
+        for element in self._elements(part, "row", "col", "sheetProtection", "dataValidation"):
             kind = _local(element.tag)
-            if kind == "c":
-                place = element.get("r")
-                row, column = coordinates(place) if place else (row, column + 1)
-                self._cell(sheet, (row, column), element, shared)
-            elif kind == "row":
-                row, column = int(element.get("r", row)), 0
+            if kind == "row":
+                above = int(element.get("r", above + 1))
                 if _is_true(element.get("hidden")):
-                    sheet.hidden_rows.add(row)
+                    sheet.hidden_rows.add(above)
+                self._row(sheet, above, element, shared)
             elif kind == "col" and _is_true(element.get("hidden")):
                 sheet.hidden_columns.update(range(int(element.get("min")), min(int(element.get("max")), 16384) + 1))
             elif kind == "sheetProtection":
@@ -163,24 +159,26 @@ class _Package:
                 sheet.validations.append(_validation(element))
         return sheet
 
-    def _cell(self, sheet: SheetFile, place: tuple[int, int], element: Any, shared: _Shared) -> None:
-        formula, value = None, None
-        for child in element:
-            match _local(child.tag):
-                case "f":
+    def _row(self, sheet: SheetFile, row: int, element: Any, shared: _Shared) -> None:
+        column = 0
+        for cell in element:
+            address = cell.get("r")
+            place = coordinates(address) if address else (row, column + 1)
+            column = place[1]
+            formula = stored = None
+            for child in cell:
+                if child.tag.endswith("}f"):
                     formula = child
-                case "v" | "is":
-                    value = child
-        stored = None if value is None else self._value(element.get("t", "n"), value)
-        if stored is not None:
-            sheet.stored[place] = stored
-        text = shared.text(place, formula) if formula is not None else ""
-        if text:
-            sheet.held[place] = Formula(f"={text}")
-        elif stored is not None:
-            sheet.held[place] = stored
+                elif child.tag.endswith(("}v", "}is")):
+                    stored = self._value(cell.get("t"), child)
+            if stored is not None:
+                sheet.stored[place] = stored
+            if formula is not None and (text := shared.text(place, formula)):
+                sheet.held[place] = Formula(f"={text}")
+            elif stored is not None:
+                sheet.held[place] = stored
 
-    def _value(self, kind: str, element: Any) -> Value | None:
+    def _value(self, kind: str | None, element: Any) -> Value | None:
         text = element.text or ""
         match kind:
             case "s":

@@ -13,10 +13,12 @@ The plan is made from the study that the workbook keeps on its sheet Study, so t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from pyxl.changes import Comparison, compare
 from pyxl.errors import UserError
+from pyxl.plan import Plan
 from pyxl.reader import grids
 from pyxl.workbook_file import WorkbookFile
 from workbook.audit import cells, file, values
@@ -25,8 +27,8 @@ from workbook.audit.naming import Names
 from workbook.book import plan
 from workbook.contents import Contents, of_file
 from workbook.file_inputs import MODEL_SHEET
-from workbook.sheets.study import PROTECT, TITLE, Record
-from workbook.study import Study
+from workbook.file_study import study_of
+from workbook.sheets.study import PROTECT, TITLE, Record, recorded
 
 OWN_SHEETS = ("Engine", "Explain", "Audit", "xlwings.conf")
 
@@ -44,8 +46,7 @@ def examine(read: Contents, name: str, found: WorkbookFile | None = None) -> Aud
     """Audit what a workbook holds and shows and, where it is a file, all else that it says."""
     sheets = {title: grid.cells for title, grid in grids(read.held).items()}
     record = Record(sheets.get(TITLE, {}))
-    study, findings = _study(read, record, known=TITLE in sheets)
-    planned = plan(study, protect=PROTECT in record.options)
+    planned, findings = _plan(read, record)
     comparison = compare(planned, sheets)
     if MODEL_SHEET not in comparison.sheets:
         raise UserError(f"this is no solbook workbook: it has no sheet '{MODEL_SHEET}'")
@@ -60,27 +61,26 @@ def examine(read: Contents, name: str, found: WorkbookFile | None = None) -> Aud
     return Audit(name, ordered(findings), tuple(cells.remarks(comparison, OWN_SHEETS)), compared)
 
 
-def _study(read: Contents, record: Record, *, known: bool) -> tuple[Study, list[Finding]]:
-    """The study that the workbook was built from; without a record of it, the one that its inputs say."""
-    version = [Finding(Kind.RECORD, "About", "", "version", read.age)] if read.age else []
-    if known:
-        try:
-            study = record.study()
-        except UserError as error:
-            why = f"{error}"
-        else:
-            if record.is_intact:
-                return study, version
-            text = "the sheet was edited, so old values told here may be wrong"
-            return study, [*version, Finding(Kind.RECORD, TITLE, "", "study", text)]
-    else:
-        why = f"there is no sheet {TITLE}"
-    from workbook.file_study import study_of
+def _plan(read: Contents, record: Record) -> tuple[Plan, list[Finding]]:
+    """The plan of the study that the workbook was built from; without a record, of the one that its inputs say."""
+    findings = [Finding(Kind.RECORD, "About", "", "version", read.age)] if read.age else []
+    protect = PROTECT in record.options
+    try:
+        planned = _recorded(record.text, protect=protect)
+    except UserError as error:
+        text = f"{error}: what was changed in inputs and catalogues cannot be told, only what was done to formulas"
+        inputs = read.inputs
+        planned = plan(study_of(inputs, read.shown, "A workbook", "", inputs.strategies), protect=protect)
+        return planned, [*findings, Finding(Kind.RECORD, TITLE, "", "study", text)]
+    if not record.is_intact:
+        text = "the sheet was edited, so old values told here may be wrong"
+        findings.append(Finding(Kind.RECORD, TITLE, "", "study", text))
+    return planned, findings
 
-    text = f"{why}: what was changed in inputs and catalogues cannot be told, only what was done to formulas"
-    inputs = read.inputs
-    study = study_of(inputs, read.shown, "A workbook", "", inputs.strategies)
-    return study, [*version, Finding(Kind.RECORD, TITLE, "", "study", text)]
+
+@lru_cache(maxsize=1)  # a workbook is audited again and again while somebody works on it
+def _recorded(text: str, *, protect: bool) -> Plan:
+    return plan(recorded(text), protect=protect)
 
 
 def _as_planned(read: Contents, comparison: Comparison) -> Contents:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pyxl.errors import UserError
 from pyxl.fingerprint import is_signed, signed
 from pyxl.layout.header import FIRST_ROW, start
 from pyxl.plan import Sheet
@@ -38,16 +39,19 @@ class Record:
     def __init__(self, cells: Mapping[tuple[int, int], Any]) -> None:
         rows = [row for row, column in cells if column == 1 and row > FIRST_ROW]
         lines = (str(cells.get((row, 1), "")) for row in range(FIRST_ROW + 1, max(rows, default=FIRST_ROW) + 1))
-        self._text = "".join(f"{line}\n" for line in lines)
-        first = _BUILT.match(self._text)
+        self.text = "".join(f"{line}\n" for line in lines)
+        first = _BUILT.match(self.text)
         self.options = tuple(first["options"].split()) if first else ()
         self.version = first["version"] if first else ""
 
     @property
     def is_intact(self) -> bool:
         """Whether nobody edited it."""
-        return is_signed(self._text)
+        return is_signed(self.text)
 
-    def study(self) -> Study:
-        """The study. Raises `UserError` where it is no longer one."""
-        return parsed(self._text, f"the sheet {TITLE}")
+
+def recorded(text: str) -> Study:
+    """The study of a record's text. Raises `UserError` where there is none, or it is no longer one."""
+    if not text:
+        raise UserError(f"there is no sheet '{TITLE}', or it is empty")
+    return parsed(text, f"the sheet {TITLE}")

@@ -74,8 +74,9 @@ DETAILS = (
 )
 
 BOUND_AT_BREAK_EVEN = ("bound_without_scale_out", "bound_at_break_even_tokens", "bound_at_break_even_nodes")
+STRATEGY = "strategy"
 HEADLINES = (
-    ("Fastest strategy that fits in memory", "strategy", "text"),
+    ("Fastest strategy that fits in memory", STRATEGY, "text"),
     ("It is bound by", "bound", "text"),
     ("Its step takes at least", USABLE, "s"),
 )
@@ -96,20 +97,20 @@ def sheet(study: Study, placed: ModelSheet) -> tuple[Sheet, dict[str, Reference]
     """The first sheet, understood in a minute, and its strategies as a reference for checks."""
     summary = start("Summary", study.title, study.description)
     top = FIRST_ROW + 5
-    places = summary_sheet.lay_out(summary, top, analysis, placed, study.values, VERDICT, FAILED)
+    verdict = summary_sheet.lay_out(summary, top, analysis, placed, study.values, VERDICT, FAILED)
     notes = top + placed.slots + 1
     for row, text in enumerate(HOW_TO_READ, start=notes):
         summary.put(row, 1, text, "note")
     charts = notes + len(HOW_TO_READ) + 1
     details = charts + CHART_ROWS
     summary.put(details - 1, 1, "Where the time goes, and what would turn a strategy compute-bound", "headline")
-    places |= summary_sheet.lay_out(summary, details, analysis, placed, study.values, DETAILS, FAILED)
+    places = verdict | summary_sheet.lay_out(summary, details, analysis, placed, study.values, DETAILS, FAILED)
     summary.highlights.extend(
         summary_sheet.verdict_highlights(
             places, {"bound": "compute", "memory_fits": "yes", **dict.fromkeys(BOUND_AT_BREAK_EVEN, "compute")}
         )
     )
-    _headline(summary, places)
+    _headline(summary, verdict, places)
     summary.freeze = f"C{top + 1}"
     summary.portrait, summary.pages_tall = True, 1
     strategy = places["strategy"].address
@@ -155,9 +156,17 @@ def _marks(name: str, place: Reference, color: str) -> Series:
     return Series(name, place.address, color=color, marker="dash", line=False)
 
 
-def _headline(sheet: Sheet, places: Mapping[str, Reference]) -> None:
-    usable, fastest = Symbol(USABLE), least(Symbol(USABLE))
+def _headline(sheet: Sheet, verdict: Mapping[str, Reference], details: Mapping[str, Reference]) -> None:
+    """The answer. What another table says is found there by the strategy's name: rows may be inserted in one alone."""
+    usable, chosen = Symbol(USABLE), Symbol("fastest strategy")
+    found: dict[str, Reference] = {}
     for row, (label, shown, unit) in enumerate(HEADLINES, start=FIRST_ROW):
         sheet.put(row, 1, label, "headline")
-        answer = formula_cell(where(most(usable) > 0, pick(fastest, usable, Symbol(shown)), NONE_FITS), places)
+        if shown in (STRATEGY, USABLE):
+            fastest = where(most(usable) > 0, pick(least(usable), usable, Symbol(shown)), NONE_FITS)
+            answer = formula_cell(fastest, details)
+        else:
+            named = where(chosen == NONE_FITS, NONE_FITS, pick(chosen, Symbol(STRATEGY), Symbol(shown)))
+            answer = formula_cell(named, {**verdict, **found})
+        found.setdefault("fastest strategy", Reference(sheet.address(row, 3), answer.value))
         sheet.put(row, 3, answer, "headline", number_format(unit))
