@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from workbook.analysis import analysis
 from workbook.catalogue import HARDWARE, KINDS, MODELS, Table
 from workbook.comparison import agree
 from workbook.file_inputs import CATALOGUES, CONSTANTS, MODEL_SHEET
+from workbook.sheets import measured
+from workbook.sheets.measured import READ_AT, TITLE, Read
 from workbook.study import load
 
 if TYPE_CHECKING:
@@ -145,14 +148,26 @@ def _own_row(read: Opened, placed: reader.KeyedTable, line: int, shipped: Table,
         return None
     if placed.title == HARDWARE:
         numbers = {key: value for key, value in values.items() if value is not None}
-        return {
+        own: dict[str, Any] = {
             key: {"value": value, "unit": analysis[key].unit}
             | _provenance(placed.source(line, analysis[key].label), value, same and same[key])
             for key, value in numbers.items()
         }
+        linked = {key for key in numbers if isinstance(placed.grid.cells[line, placed.columns[key]], Formula)}
+        curves = [
+            {"number": curve.key, "read_at": curve.values[READ_AT], "points": curve.points}
+            | _provenance(curve.source, numbers[curve.key], same and same[curve.key])
+            for curve in _curves(read)
+            if curve.device.casefold() == name.casefold() and curve.key in linked
+        ]
+        return own | ({"curve": curves} if curves else {})
     empty = {key: "" if analysis[key].unit == "text" else 0 for key in values}
     filled = {key: empty[key] if value is None else value for key, value in values.items()}
     return filled | {"source": placed.source(line) or f"the workbook {read.book.name}"}
+
+
+def _curves(read: Opened) -> Iterator[Read]:
+    return measured.read(read.sheets[TITLE], read.shown) if TITLE in read.sheets else iter(())
 
 
 def _provenance(written: str, value: Any, shipped: Any) -> dict[str, str]:

@@ -118,7 +118,7 @@ def sheets(study: Study, places: Mapping[str, Reference]) -> tuple[dict[str, Ref
         "Rates over sizes. Change a point or where the curve is read: ceiling, sheet Hardware and all times follow. "
         "Insert further points between two others.",
     )
-    sheet.pages_tall = math.ceil(len(blocks) / 2)
+    sheet.portrait, sheet.pages_tall = True, math.ceil(len(blocks) / 3)
     sheet.widths.update({1: 24, 2: 22, 3: 18, 4: 18, 5: 18, 6: 60})
     found: dict[str, Reference] = {}
     for block in blocks:
@@ -236,22 +236,26 @@ def _check(block: Block, table: catalogue.Table) -> CheckLine:
 
 @dataclass(frozen=True)
 class Read:
-    """A curve in somebody's workbook: where it stands, and what its cells hold; points have sizes and rates."""
+    """A curve in somebody's workbook: where its ceiling stands, and the `values` of what that is computed from."""
 
     device: str
     key: str
     source: str
     ceiling: tuple[int, int]
-    read_at: Any
-    points: list[tuple[Any, Any]]
+    values: Mapping[str, Any]
+
+    @property
+    def points(self) -> list[list[Any]]:
+        """Sizes and rates in pairs."""
+        return [list(point) for point in zip(self.values[SIZE], self.values[RATE], strict=True)]
 
     @property
     def trouble(self) -> str:
         """Why it gives no number; nothing where it does."""
-        numbers = [self.read_at, *(value for point in self.points for value in point)]
-        if len(self.points) < 2 or not all(isinstance(value, int | float) for value in numbers):
+        sizes, rates = self.values[SIZE], self.values[RATE]
+        numbers = (self.values[READ_AT], *sizes, *rates)
+        if not sizes or not all(isinstance(value, int | float) for value in numbers):
             return "a size or rate of its curve is no number"
-        sizes = [size for size, _ in self.points]
         if any(size >= following for size, following in pairwise(sizes)):
             return "the sizes of its curve do not ascend"
         return ""
@@ -262,16 +266,15 @@ def read(grid: Grid, recalculated: Mapping[Place, Value]) -> Iterator[Read]:
     heads = grid.find(READ_AT)
     for (head, _), end in zip(heads, [*(row for row, _ in heads[1:]), LAST_ROW], strict=True):
         columns = {content: column for column, content in grid.row(head)}
-        below = [row for row, content in grid.column(columns.get(KEY, 0)) if head < row < end]
-        starts = [place for place in grid.find(SIZE) if head < place[0] < end]
-        if not below or not starts or not columns.keys() >= set(HEADS):
+        top = next((row for row, _ in grid.find(SIZE) if head < row < end), end)
+        below = {content: column for column, content in grid.row(top)}
+        row = next((row for row, _ in grid.column(columns.get(KEY, 0)) if head < row < top), None)
+        if row is None or not columns.keys() >= set(HEADS) or not below.keys() >= {SIZE, RATE}:
             continue
-        values = {what: value_at(grid, below[0], columns[what], recalculated) for what in HEADS}
-        of_points = {content: column for column, content in grid.row(starts[0][0])}
-        rows = [row for row, _ in grid.column(of_points[SIZE]) if starts[0][0] + 1 < row < end]
-        points = [
-            (value_at(grid, row, of_points[SIZE], recalculated), value_at(grid, row, of_points[RATE], recalculated))
-            for row in rows
-        ]
-        place = below[0], columns[CEILING]
-        yield Read(str(values[DEVICE]), str(values[KEY]), str(values[SOURCE] or ""), place, values[READ_AT], points)
+        shown = {what: value_at(grid, row, columns[what], recalculated) for what in HEADS}
+        lines = [line for line, _ in grid.column(below[SIZE]) if top + 1 < line < end]
+        points = {
+            what: tuple(value_at(grid, line, below[what], recalculated) for line in lines) for what in (SIZE, RATE)
+        }
+        device, key, source = (str(shown[what] or "") for what in (DEVICE, KEY, SOURCE))
+        yield Read(device, key, source, (row, columns[CEILING]), {READ_AT: shown[READ_AT], **points})
