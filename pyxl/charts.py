@@ -21,7 +21,7 @@ from pyxl.plan import Chart, Series
 
 GRID = "D9D9D9"
 LEADER = "A6A6A6"
-MARKER_SIZES = {"circle": 8, "dash": 18}
+MARKER_SIZES = {"circle": 8, "diamond": 14, "dash": 18}
 
 
 def native(chart: Chart) -> Any:
@@ -148,7 +148,8 @@ def _scatter(chart: Chart) -> Any:
             _label_end(series)
             scatter.legend.legendEntry.append(LegendEntry(idx=number, delete=True))
         scatter.series.append(series)
-    _axis(scatter.x_axis, chart.x_title, chart.y_format, chart.x_range, logarithmic=chart.logarithmic)
+    x_format = chart.x_format or chart.y_format
+    _axis(scatter.x_axis, chart.x_title, x_format, chart.x_range, logarithmic=chart.x_logarithmic)
     _axis(scatter.y_axis, chart.y_title, chart.y_format, chart.y_range, logarithmic=chart.logarithmic)
     _grid(scatter.x_axis)
     _grid(scatter.y_axis)

@@ -45,6 +45,7 @@ class Operation(enum.Enum):
     CEIL = "ceil"
     PICK = "pick"
     ITEM = "item"
+    INTERPOLATED = "interpolated"
     TOTAL = "total"
     FAILURES = "failures"
     REQUIRE = "require"
@@ -272,6 +273,14 @@ def pick(key: Any, keys: Any, values: Any) -> Any:
 def item(series: Any, number: Any) -> Any:
     """The entry of a series with this number, counted from 1; an empty cell is an empty text."""
     return apply(Operation.ITEM, series, number)
+
+
+def interpolated(x: Any, xs: Any, ys: Any) -> Any:
+    """What `ys` are at `x`, on straight lines between the points that they make with `xs`, which ascend.
+
+    Before the first point it is the first of `ys`, behind the last one the last.
+    """
+    return apply(Operation.INTERPOLATED, x, xs, ys)
 
 
 def total(series: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from pyxl.cells import letter
+from pyxl.cells import coordinates, letter
 from pyxl.operations import Expression
 from pyxl.quantity import Failure
 from pyxl.readings.formula import formula
@@ -41,6 +41,12 @@ class Reference:
 
     address: str
     value: Any
+
+    def entry(self, index: int) -> Reference:
+        """One cell of a range that lies in one column, counted from 0."""
+        sheet, mark, cells = self.address.rpartition("!")
+        row, column = coordinates(cells.partition(":")[0].replace("$", ""))
+        return Reference(f"{sheet}{mark}${letter(column)}${row + index}", self.value[index])
 
 
 Scope = Mapping[str, Reference]
@@ -93,7 +99,7 @@ class Series:
 class Chart:
     """A native chart: "stacked", "columns", "clustered" (columns with level names), "bars" or "scatter".
 
-    `lines` are drawn over columns.
+    `lines` are drawn over columns. The x axis of a scatter chart has its own scale, and its own format where given.
     """
 
     kind: str
@@ -104,9 +110,11 @@ class Chart:
     lines: Sequence[Series] = ()
     x_title: str = ""
     y_title: str = ""
+    x_format: str = ""
     y_format: str = "General"
     x_range: tuple[float, float | None] | None = None
     y_range: tuple[float, float | None] | None = None
+    x_logarithmic: bool = False
     logarithmic: bool = False
     size: tuple[float, float] = (30.0, 13.0)
 

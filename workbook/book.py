@@ -47,7 +47,7 @@ def plan(study: Study, *, protect: bool = False, further: Sequence[Sheet] = ()) 
         *tables,
         constants_sheet,
         checks_sheet,
-        documentation.formulas(placed, (summary_sheet, *shown, checks_sheet)),
+        documentation.formulas(placed, (summary_sheet, *shown, *tables, checks_sheet)),
         validation.sheet(),
         documentation.sources(study),
         study_sheet.sheet(study, _options(protect=protect, addin=bool(further))),

@@ -1,7 +1,7 @@
 """The catalogue: models, hardware and choices, read from the template files that a user edits.
 
     templates/models/*.json      fields of a Hugging Face config.json, and their source
-    templates/hardware/*.toml    one table per number, with unit, kind, source and date
+    templates/hardware/*.toml    one table per number, with unit, kind, source and date; [[curve]] for measured ones
     templates/choices.toml       [Table."row"] with numeric columns and a source
 
 Every table has the columns that the analysis looks up. A number that is not known is None.
@@ -10,16 +10,19 @@ Every table has the columns that the analysis looks up. A number that is not kno
 from __future__ import annotations
 
 import json
+import math
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from pyxl.errors import UserError
 from pyxl.naming import check_name, check_text, suggestion
+from pyxl.operations import interpolated
 from workbook.analysis import analysis
 from workbook.hardware_checks import findings
 from workbook.huggingface import model_fields
@@ -29,6 +32,8 @@ HARDWARE = "Hardware"
 KINDS = ("datasheet", "measured", "announced", "secondary", "assumed")
 LARGEST_FILE = 10_000_000
 LARGEST_NUMBER = 1e30
+MOST_POINTS = 100  # of a curve: more show nothing new
+ROUNDED = 1e-5  # a number beside its curve is written with fewer digits
 
 Parse = Callable[[str], Any]
 
@@ -38,12 +43,14 @@ class Table:
     """Rows that a drop-down offers. Each row has its `name` and a value for every column, None if unknown.
 
     `sources` says where a value is from, by row name and column; the column "name" stands for the whole row.
+    `curves` has what a value is read from, if it was measured over sizes.
     """
 
     name: str
     columns: tuple[str, ...]
     rows: list[dict[str, Any]]
     sources: dict[tuple[str, str], str] = field(default_factory=dict)
+    curves: dict[tuple[str, str], Curve] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         seen: dict[str, str] = {}
@@ -55,7 +62,9 @@ class Table:
     def joined(self, other: Table) -> Table:
         """This table and the rows of another. Raises `UserError` where two different rows share a name."""
         rows = [row for row in other.rows if row not in self.rows]
-        return Table(self.name, self.columns, [*self.rows, *rows], self.sources | other.sources)
+        return Table(
+            self.name, self.columns, [*self.rows, *rows], self.sources | other.sources, self.curves | other.curves
+        )
 
     def with_rows(self, other: Table) -> Table:
         """This table with the rows of another, each in place of one that has its name."""
@@ -63,7 +72,8 @@ class Table:
         kept = [new.pop(row["name"].casefold(), row) for row in self.rows]
         replaced = {row["name"] for row in other.rows}
         sources = {key: source for key, source in self.sources.items() if key[0] not in replaced}
-        return Table(self.name, self.columns, [*kept, *new.values()], sources | other.sources)
+        curves = {key: curve for key, curve in self.curves.items() if key[0] not in replaced}
+        return Table(self.name, self.columns, [*kept, *new.values()], sources | other.sources, curves | other.curves)
 
 
 def columns(tables: Iterable[Table]) -> dict[str, tuple[Any, ...]]:
@@ -217,26 +227,43 @@ class Sourced:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """A rate that was measured over sizes: of messages in bytes, or of multiplications in FLOP. Base units.
+
+    `rate` is that at the size `read_at`, between the points around it, with where the points are from.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    read_at: float
+    rate: Sourced
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """The sizes of the points, ascending."""
+        return tuple(size for size, _ in self.points)
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """The rates of the points."""
+        return tuple(rate for _, rate in self.points)
+
+
+@dataclass(frozen=True)
 class Device:
-    """What a hardware file says: the numbers by column, those that are known."""
+    """What a hardware file says: by column the numbers that are known, and the curves that some are read from."""
 
     name: str
     vendor: str
     status: str
     numbers: dict[str, Sourced]
+    curves: dict[str, Curve] = field(default_factory=dict)
 
 
 def _quantity(fields: object, unit: str, place: str) -> Sourced:
     """One number of a device. Raises `UserError` for what is wrong."""
     if not isinstance(fields, dict):
         raise UserError(f"{place} is {fields!r}: make it a table with value, unit, kind and source")
-    known = ("value", "unit", "kind", "source", "date")
-    for key in fields:
-        if key not in known:
-            raise UserError(f"{place} has no field {key!r}: {_close(key, known)}")
-    for key in known[:-1]:
-        if fields.get(key, "") == "":
-            raise UserError(f"{place} has no {key}: every number needs {', '.join(known[:-1])}")
+    _require_fields(fields, ("value", "unit", "kind", "source", "date"), place, "number")
     value = _number(fields["value"], f"{place}: value")
     if value <= 0:
         raise UserError(f"{place}: value is {value!r}: write a positive number, or leave out what is not known")
@@ -245,10 +272,81 @@ def _quantity(fields: object, unit: str, place: str) -> Sourced:
         value = _converted(value, written, unit, place)
     if unit == "device" and value != int(value):
         raise UserError(f"{place}: value is {value!r}: write a whole number of devices")
+    return _sourced(value, unit, fields, place)
+
+
+def _sourced(value: float, unit: str, fields: Mapping[str, Any], place: str) -> Sourced:
     kind = _text(fields, "kind", place)
     if kind not in KINDS:
         raise UserError(f"{place}: kind is {kind!r}: {_close(kind, KINDS)}")
     return Sourced(value, unit, kind, _text(fields, "source", place), str(fields.get("date", "")))
+
+
+def _require_fields(fields: Mapping[str, Any], known: tuple[str, ...], place: str, what: str) -> None:
+    """Raise `UserError` for a field that is not known, or for a missing one: all but the last, the date, are needed."""
+    for key in fields:
+        if key not in known:
+            raise UserError(f"{place} has no field {key!r}: {_close(key, known)}")
+    for key in known[:-1]:
+        if fields.get(key, "") == "":
+            raise UserError(f"{place} has no {key}: every {what} needs {', '.join(known[:-1])}")
+
+
+def _curves(content: object, units: Mapping[str, str], place: str) -> dict[str, Curve]:
+    """The curves of a device by the number that is read from each. Raises `UserError` for what is wrong."""
+    if not isinstance(content, list):
+        raise UserError(f"{place}: curve is {repr(content)[:40]}: make each curve a table of its own, [[curve]]")
+    measured = [key for key in units if key.endswith("_measured")]
+    curves: dict[str, Curve] = {}
+    for number, fields in enumerate(content, start=1):
+        where = f"{place}: [[curve]] {number}"
+        if not isinstance(fields, dict):
+            raise UserError(f"{where} is {repr(fields)[:40]}: make it a table with number, read_at and points")
+        _require_fields(fields, ("number", "read_at", "points", "kind", "source", "date"), where, "curve")
+        key = _text(fields, "number", where)
+        if key not in measured:
+            raise UserError(f"{where}: number is {key!r}: {_close(key, measured)}")
+        if key in curves:
+            raise UserError(f"{where}: {key} has a curve already: leave one of the two")
+        curves[key] = _curve(fields, units[key], f"{where}, {key}")
+    return curves
+
+
+def _curve(fields: Mapping[str, Any], unit: str, place: str) -> Curve:
+    written = fields["points"]
+    if not isinstance(written, list) or not 2 <= len(written) <= MOST_POINTS:
+        raise UserError(f"{place}: points: write 2 to {MOST_POINTS} of them, as in points = [[1e6, 2e9], [1e9, 4e10]]")
+    points = []
+    for number, point in enumerate(written, start=1):
+        where = f"{place}: point {number}"
+        if not isinstance(point, list) or len(point) != 2:
+            raise UserError(f"{where} is {repr(point)[:40]}: write a size and a rate, as in [1e9, 4e10]")
+        size, rate = (_number(value, where) for value in point)
+        if size <= 0 or rate <= 0:
+            raise UserError(f"{where} is {point!r}: write a size and a rate above 0")
+        points.append((size, rate))
+    for number, ((size, _), (following, _)) in enumerate(pairwise(points), start=2):
+        if following <= size:
+            raise UserError(f"{place}: point {number} has the size {following!r} after {size!r}: sizes have to ascend")
+    read_at = _number(fields["read_at"], f"{place}: read_at")
+    sizes, rates = zip(*points, strict=True)
+    if not sizes[0] <= read_at <= sizes[-1]:
+        raise UserError(
+            f"{place}: read_at is {read_at!r}: choose a size within the curve, {sizes[0]!r} to {sizes[-1]!r}"
+        )
+    return Curve(tuple(points), read_at, _sourced(interpolated(read_at, sizes, rates), unit, fields, place))
+
+
+def _read_from(curve: Curve, beside: Sourced | None, place: str) -> Sourced:
+    """The number that a curve gives, which that beside it has to agree with."""
+    if beside is None:
+        return curve.rate
+    if not math.isclose(beside.value, curve.rate.value, rel_tol=ROUNDED):
+        raise UserError(
+            f"{place}: value is {beside.value!r}, but its [[curve]] gives {curve.rate.value!r} at {curve.read_at!r}: "
+            "mend either, or leave the number out"
+        )
+    return replace(beside, value=curve.rate.value)
 
 
 def _converted(value: float, written: str, unit: str, place: str) -> float:
@@ -262,14 +360,16 @@ def _converted(value: float, written: str, unit: str, place: str) -> float:
 
 def _device(fields: Mapping[str, Any], place: str) -> Device:
     units = table_columns()[HARDWARE]
-    known = ("name", "vendor", "status", *units)
+    known = ("name", "vendor", "status", *units, "curve")
     for key in fields:
         if key not in known:
             raise UserError(f"{place}: hardware has no field {key!r}: {_close(key, known)}")
     name = check_name(fields.get("name"), f"hardware in {place}")
     vendor, status = (_text(fields, key, place) for key in ("vendor", "status"))
     numbers = {key: _quantity(fields[key], unit, f"{place}: [{key}]") for key, unit in units.items() if key in fields}
-    device = Device(name, vendor, status, numbers)
+    curves = _curves(fields.get("curve", []), units, place)
+    read = {key: _read_from(curve, numbers.get(key), f"{place}: [{key}]") for key, curve in curves.items()}
+    device = Device(name, vendor, status, numbers | read, curves)
     for finding in findings(device):
         if finding.is_error:
             raise UserError(f"{place}: {finding.text}")
@@ -280,12 +380,14 @@ def _hardware_table(devices: Iterable[Device]) -> Table:
     names = tuple(table_columns()[HARDWARE])
     rows: list[dict[str, Any]] = []
     sources: dict[tuple[str, str], str] = {}
+    curves: dict[tuple[str, str], Curve] = {}
     for device in devices:
         known = {key: number.value for key, number in device.numbers.items()}
         rows.append({"name": device.name, **dict.fromkeys(names), **known})
         sources[device.name, "name"] = ", ".join(filter(None, (device.vendor, device.status)))
         sources |= {(device.name, key): number.provenance for key, number in device.numbers.items()}
-    return Table(HARDWARE, names, rows, sources)
+        curves |= {(device.name, key): curve for key, curve in device.curves.items()}
+    return Table(HARDWARE, names, rows, sources, curves)
 
 
 def _read_device(path: Path) -> Device:

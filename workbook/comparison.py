@@ -25,7 +25,7 @@ from workbook.analysis import analysis
 from workbook.collectives import collectives
 from workbook.file_inputs import CONSTANTS, Inputs
 from workbook.operators import operators
-from workbook.sheets import elasticities, precision, recomputation, summary
+from workbook.sheets import elasticities, measured, precision, recomputation, summary
 from workbook.sheets.checks import ENGINE
 from workbook.sheets.documentation import SHEETS
 from workbook.stages import stages
@@ -118,6 +118,18 @@ def _sheets(
                 yield from _headline(sheets[title], values, recalculated)
         else:
             yield Difference(title, "", "", "sheet", ABSENT, "a sheet", "the sheet is missing"), False
+    if measured.TITLE in sheets:
+        yield from _measured(sheets[measured.TITLE], recalculated)
+
+
+def _measured(grid: reader.Grid, recalculated: Mapping[Place, Value]) -> Iterator[tuple[Difference, bool]]:
+    """The ceilings of measured curves; the points, and where a curve is read, are inputs."""
+    for curve in measured.read(grid, recalculated):
+        expected = curve.trouble or attempt(curve.key, measured.CEILING_READ, curve.values.__getitem__)
+        difference, equal = _cell(
+            grid, curve.ceiling, recalculated, strategy=curve.device, quantity=curve.key, expected=expected
+        )
+        yield (replace(difference, why=curve.trouble), False) if curve.trouble else (difference, equal)
 
 
 def _mistyped(inputs: Inputs, recalculated: Mapping[Place, Value]) -> Iterator[Difference]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pyxl import reader
-from pyxl.cells import Place, Value
+from pyxl.cells import Formula, Place, Value
 from workbook import catalogue
 from workbook.analysis import analysis
-from workbook.catalogue import HARDWARE, KINDS, Table
+from workbook.catalogue import HARDWARE, KINDS, Curve, Sourced, Table
 from workbook.comparison import agree
 from workbook.file_inputs import CATALOGUES, Inputs
+from workbook.sheets import measured
 from workbook.study import Study
 
 
@@ -25,7 +26,7 @@ def study_of(
         for placed in reader.keyed_tables(inputs.sheets[sheet]):
             if placed.title in tables:
                 used = {row for name in strategies for row in _used(inputs, recalculated, name, placed.title)}
-                own = _table(placed, tables[placed.title], used, recalculated)
+                own = _table(inputs, placed, tables[placed.title], used, recalculated)
                 tables[placed.title] = tables[placed.title].with_rows(own)
     constants = {key: value for key, value in inputs.constants.items() if not agree(value, analysis[key].value)}
     return Study(title, description, title, strategies, tables, constants)
@@ -46,10 +47,17 @@ def _used(inputs: Inputs, recalculated: Mapping[Place, Value], name: str, table:
     }
 
 
-def _table(placed: reader.KeyedTable, shipped: Table, used: set[str], recalculated: Mapping[Place, Value]) -> Table:
+def _table(
+    inputs: Inputs,
+    placed: reader.KeyedTable,
+    shipped: Table,
+    used: set[str],
+    recalculated: Mapping[Place, Value],
+) -> Table:
     """The rows in use that are not as they ship."""
     rows: list[dict[str, Any]] = []
     sources: dict[tuple[str, str], str] = {}
+    curves: dict[tuple[str, str], Curve] = {}
     known = {row["name"].casefold(): row for row in shipped.rows}
     for line, name in placed.rows.items():
         same = known.get(name.casefold())
@@ -68,12 +76,34 @@ def _table(placed: reader.KeyedTable, shipped: Table, used: set[str], recalculat
                 for key, value in values.items()
                 if value is not None
             }
+            curves |= _curves(inputs, placed, line, name, recalculated, sources)
         else:
             empty = {key: "" if analysis[key].unit == "text" else 0 for key in values}
             values = {key: empty[key] if value is None else value for key, value in values.items()}
         rows.append({"name": name, **values})
         sources[name, "name"] = placed.source(line) or "a workbook"
-    return Table(placed.title, shipped.columns, rows, sources)
+    return Table(placed.title, shipped.columns, rows, sources, curves)
+
+
+def _curves(
+    inputs: Inputs,
+    placed: reader.KeyedTable,
+    line: int,
+    name: str,
+    recalculated: Mapping[Place, Value],
+    sources: Mapping[tuple[str, str], str],
+) -> Iterator[tuple[tuple[str, str], Curve]]:
+    """The curves that a device's cells point to."""
+    if measured.TITLE not in inputs.sheets:
+        return
+    for curve in measured.read(inputs.sheets[measured.TITLE], recalculated):
+        cell = placed.grid.cells.get((line, placed.columns.get(curve.key, 0)))
+        if curve.device.casefold() == name.casefold() and isinstance(cell, Formula) and not curve.trouble:
+            kind, _, source = sources[name, curve.key].partition(": ")
+            value = reader.value_at(placed.grid, line, placed.columns[curve.key], recalculated)
+            rate = Sourced(value, analysis[curve.key].unit, kind, source, "")
+            points = tuple((float(size), float(speed)) for size, speed in curve.points)
+            yield (name, curve.key), Curve(points, curve.values[measured.READ_AT], rate)
 
 
 def _provenance(written: str, value: Any, shipped: Any) -> str:

@@ -65,7 +65,7 @@ class Finding:
 
 def findings(device: Device, catalogue: Iterable[Device] = ()) -> list[Finding]:
     """All that is found, errors first; with a catalogue, also against its devices of the same chip."""
-    checks = (_magnitudes, _shares, _precisions, _networks, _memory, _provenance)
+    checks = (_magnitudes, _shares, _curves, _precisions, _networks, _memory, _provenance)
     found = [finding for check in checks for finding in check(device)]
     found.extend(_relatives(device, catalogue))
     return sorted(found, key=lambda finding: not finding.is_error)
@@ -120,6 +120,17 @@ def _shares(device: Device) -> Iterator[Finding]:
             yield Finding(f"{compared}: less than usual: {BELOW[rate]}")
         elif rate == "scale_up" and share > HIGHEST_RING_SHARE:
             yield Finding(f"{compared}: more than rings reach: {ABOVE[rate]}")
+
+
+def _curves(device: Device) -> Iterator[Finding]:
+    for key, curve in device.curves.items():
+        rate = key.removesuffix("_measured")
+        peak = device.numbers.get(f"{rate}_peak")
+        above = [number for number, value in enumerate(curve.rates, start=1) if peak and value > peak.value]
+        if peak and above:
+            text = f"[[curve]] of {key}: point {above[0]} has {shown(curve.rates[above[0] - 1], peak.unit)}"
+            compared = f"{text}, above [{rate}_peak], {shown(peak.value, peak.unit)}"
+            yield Finding(f"{compared}: nothing runs above its peak: {ABOVE[rate]}", is_error=True)
 
 
 def _precisions(device: Device) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import Any
 from pyxl.errors import MissingProgram
 from workbook import catalogue
 from workbook.analysis import analysis
-from workbook.catalogue import HARDWARE, KINDS, MODELS, Table
+from workbook.catalogue import HARDWARE, KINDS, MODELS, Curve, Table
 from workbook.study import Study
 
 _HEADINGS = {HARDWARE: "hardware", MODELS: "models"}  # other tables are choices
@@ -52,16 +52,20 @@ def _own_rows(tables: Mapping[str, Table]) -> dict[str, Any]:
         for row in table.rows:
             name = row["name"]
             own = {key: source for (of, key), source in table.sources.items() if of == name}
-            if known.get(name) == row and sources[name] == own:
+            curves = {key: curve for (of, key), curve in table.curves.items() if of == name}
+            ships = {key: curve for (of, key), curve in shipped.curves.items() if of == name}
+            if known.get(name) == row and sources[name] == own and curves == ships:
                 continue
             place = found.setdefault(_HEADINGS.get(table.name, "choices"), {})
             if table.name not in _HEADINGS:
                 place = place.setdefault(table.name, {})
-            place[name] = _own_row(table.name, row, own)
+            place[name] = _own_row(table.name, row, own, curves)
     return found
 
 
-def _own_row(table: str, row: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, Any]:
+def _own_row(
+    table: str, row: Mapping[str, Any], sources: Mapping[str, str], curves: Mapping[str, Curve]
+) -> dict[str, Any]:
     values = {key: value for key, value in row.items() if key != "name"}
     if table != HARDWARE:
         return values | {"source": sources.get("name", "")}
@@ -70,7 +74,12 @@ def _own_row(table: str, row: Mapping[str, Any], sources: Mapping[str, str]) -> 
         for key, value in values.items()
         if value is not None
     }
-    return {"vendor": sources.get("name", ""), **numbers}
+    read = [
+        {"number": key, "read_at": curve.read_at, "points": [list(point) for point in curve.points]}
+        | _provenance(curve.rate.provenance)
+        for key, curve in curves.items()
+    ]
+    return {"vendor": sources.get("name", ""), **numbers, **({"curve": read} if read else {})}
 
 
 def _provenance(written: str) -> dict[str, str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from pyxl.cells import letter
-from pyxl.plan import Reference, Sheet, Validation
+from pyxl.plan import Formula, Reference, Sheet, Validation
 from pyxl.style import number_format
 
 SPARE_ROWS = 10  # room below the last row that look-ups and drop-downs already cover
@@ -38,11 +39,13 @@ def place_table(
     rows: Sequence[Mapping[str, Any]],
     sources: Mapping[tuple[str, str], str],
     spare: int = SPARE_ROWS,
+    formulas: Mapping[tuple[str, str], Formula] = MappingProxyType({}),
 ) -> tuple[dict[str, Reference], int]:
     """Lay a table out from `row` on; returns each column's reference, keyed "table.column", and the last row.
 
     Each row's first cell is its name. Sources of single numbers follow in columns of their own behind the
-    values, a source of the whole row (key "name") in one.
+    values, a source of the whole row (key "name") in one. `formulas`, by row and column too, take values from
+    elsewhere.
     """
     sheet.put(row, 1, table, "header")
     for column, field in enumerate(fields, start=2):
@@ -68,7 +71,9 @@ def place_table(
         name = values.get("name")
         sheet.put(first + offset, 1, name, "input")
         for column, field in enumerate(fields, start=2):
-            sheet.put(first + offset, column, values.get(field.name), "input", number_format(field.unit))
+            given = formulas.get((str(name), field.name))
+            content, style = (given, "look-up") if given else (values.get(field.name), "input")
+            sheet.put(first + offset, column, content, style, number_format(field.unit))
         for column, field in enumerate(own, start=behind):
             if (str(name), field.name) in sources:
                 sheet.put(first + offset, column, sources[str(name), field.name], "note")

@@ -21,6 +21,7 @@ from pyxl.operations import (
     Operation,
     Symbol,
     complete,
+    interpolated,
     item,
     least,
     most,
@@ -111,6 +112,14 @@ def _power(operands: Operands, derivatives: Operands) -> Expression:
     return lower if isinstance(exponent, Literal) else _either(exponent == 1, d_base, lower)
 
 
+def _interpolated(operands: Operands, derivatives: Operands) -> Expression:
+    (x, xs, ys), (d_x, d_xs, d_ys) = operands, derivatives
+    if d_x is not ZERO or d_xs is not ZERO:
+        raise TypeError(f"where {words(interpolated(x, xs, ys))} is read changes: only the values may here")
+    changes: Expression = ZERO if d_ys is ZERO else interpolated(x, xs, d_ys)
+    return changes
+
+
 def _extreme(best: Callable[..., Any], wins: Callable[[Any, Any], Any]) -> Rule:
     def rule(operands: Operands, derivatives: Operands) -> Expression:
         if all(derivative is ZERO for derivative in derivatives):
@@ -150,6 +159,7 @@ RULES: Mapping[Operation, Rule] = complete(
         Operation.CEIL: _still,
         Operation.PICK: lambda o, d: ZERO if d[2] is ZERO else pick(o[0], o[1], d[2]),
         Operation.ITEM: lambda o, d: ZERO if d[0] is ZERO else item(d[0], o[1]),
+        Operation.INTERPOLATED: _interpolated,
         Operation.TOTAL: lambda _, d: ZERO if d[0] is ZERO else total(d[0]),
         Operation.FAILURES: _still,
         Operation.REQUIRE: _still,
@@ -160,7 +170,7 @@ RULES: Mapping[Operation, Rule] = complete(
 def derivative(expression: Expression, derivative_of: Callable[[str], Expression]) -> Expression:
     """The derivative of an expression; `derivative_of` gives that of each symbol, a series' as a series.
 
-    Raises `TypeError` for a power whose exponent changes.
+    Raises `TypeError` for a power whose exponent changes, and for a curve that is read at a place that does.
     """
     if isinstance(expression, Symbol):
         return derivative_of(expression.key)

@@ -12,7 +12,19 @@ import math
 from collections.abc import Callable, Mapping
 
 from pyxl.operations import Expression, Operation, complete
-from pyxl.readings.printing import ATOM, COMPARISON, POWER, PRODUCT, SUM, Text, TextRule, call, infix, print_expression
+from pyxl.readings.printing import (
+    ATOM,
+    COMPARISON,
+    POWER,
+    PRODUCT,
+    SUM,
+    Text,
+    TextRule,
+    bracket,
+    call,
+    infix,
+    print_expression,
+)
 
 
 def number_text(value: int | float) -> str:
@@ -28,6 +40,18 @@ def _literal(value: int | float | str) -> Text:
         return Text('"' + value.replace('"', '""') + '"', ATOM)
     # A negative number is written as a subtraction: signs next to operators are read differently.
     return Text(f"0-{number_text(-value)}", SUM) if value < 0 else Text(number_text(value), ATOM)
+
+
+def _interpolated(x: Text, xs: Text, ys: Text) -> Text:
+    # Inside, MATCH gives the last point that is not behind x; at the ends there is no other to draw a line to.
+    at = bracket(x, SUM)
+    below = f"MATCH({at},{xs.text},1)"
+    line = (
+        f"INDEX({ys.text},{below})+({at}-INDEX({xs.text},{below}))"
+        f"*(INDEX({ys.text},{below}+1)-INDEX({ys.text},{below}))/(INDEX({xs.text},{below}+1)-INDEX({xs.text},{below}))"
+    )
+    inside = f"IF({at}<=MIN({xs.text}),INDEX({ys.text},1),{line})"
+    return Text(f"IF({at}>=MAX({xs.text}),INDEX({ys.text},COUNT({xs.text})),{inside})", ATOM)
 
 
 RULES: Mapping[Operation, TextRule] = complete(
@@ -50,6 +74,7 @@ RULES: Mapping[Operation, TextRule] = complete(
         Operation.CEIL: call("CEILING", ",", "1"),
         Operation.PICK: lambda key, keys, values: Text(f"INDEX({values.text},MATCH({key.text},{keys.text},0))", ATOM),
         Operation.ITEM: call("INDEX", ","),
+        Operation.INTERPOLATED: _interpolated,
         Operation.TOTAL: call("SUM", ","),
         Operation.FAILURES: lambda s: Text(f'SUMPRODUCT(({s.text}<>"OK")*({s.text}<>""))', ATOM),
         Operation.REQUIRE: lambda condition, message: Text(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -51,6 +52,16 @@ def _item(series: Any, number: int) -> Any:
     return "" if value is None else value
 
 
+def _interpolated(x: Any, xs: Any, ys: Any) -> Any:
+    if x >= xs[-1]:
+        return ys[-1]
+    if x <= xs[0]:
+        return ys[0]
+    above = bisect_right(xs, x)
+    below = above - 1
+    return ys[below] + (x - xs[below]) * (ys[above] - ys[below]) / (xs[above] - xs[below])
+
+
 def _failures(series: Any) -> int:
     return sum(1 for result in series if result not in (None, "") and not same(result, OK))
 
@@ -75,6 +86,7 @@ RULES: Mapping[Operation, Callable[..., Any]] = complete(
         Operation.CEIL: math.ceil,
         Operation.PICK: _pick,
         Operation.ITEM: _item,
+        Operation.INTERPOLATED: _interpolated,
         Operation.TOTAL: lambda series: sum(numbers((series,))),
         Operation.FAILURES: _failures,
         Operation.REQUIRE: lambda condition, message: OK if condition else message,

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -146,6 +147,14 @@ def _item(series: Any, place: Any) -> Any:
     return found
 
 
+def _interpolated(x: Any, xs: Any, ys: Any) -> Any:
+    found = ys[0]
+    for below, above in pairwise(range(len(xs))):
+        line = ys[below] + (x - xs[below]) * (ys[above] - ys[below]) / (xs[above] - xs[below])
+        found = np.where(np.greater_equal(x, xs[below]), line, found)
+    return np.where(np.greater_equal(x, xs[-1]), ys[-1], found)
+
+
 RULES: Mapping[Operation, Callable[..., Any]] = complete(
     "sweep",
     {
@@ -166,6 +175,7 @@ RULES: Mapping[Operation, Callable[..., Any]] = complete(
         Operation.CEIL: np.ceil,
         Operation.PICK: _pick,
         Operation.ITEM: _item,
+        Operation.INTERPOLATED: _interpolated,
         Operation.TOTAL: lambda series: _fold(np.add, (series,)),
         Operation.FAILURES: lambda series: reduce(np.add, map(_failed, series), 0),
         Operation.REQUIRE: lambda condition, message: _where(condition, OK, message),

@@ -144,6 +144,11 @@ def _pick(key: Unit, keys: Unit, values: Unit) -> Unit:
     return values
 
 
+def _interpolated(x: Unit, xs: Unit, ys: Unit) -> Unit:
+    _equal(x, xs)
+    return ys
+
+
 def _count(results: Unit) -> Unit:
     _equal(results, TEXT)
     return NUMBER
@@ -173,6 +178,7 @@ RULES: Mapping[Operation, Callable[..., Unit]] = complete(
         Operation.CEIL: _amounts(_equal),
         Operation.PICK: _pick,
         Operation.ITEM: _item,
+        Operation.INTERPOLATED: _amounts(_interpolated),
         Operation.TOTAL: _amounts(_equal),
         Operation.FAILURES: _count,
         Operation.REQUIRE: _require,

@@ -53,6 +53,9 @@ RULES: Mapping[Operation, TextRule] = complete(
         Operation.CEIL: call("round up ", ", "),
         Operation.PICK: lambda key, keys, values: Text(f"{values.text} of the {key.text}", ATOM),
         Operation.ITEM: lambda series, number: Text(f"{series.text} no. {number.text}", ATOM),
+        Operation.INTERPOLATED: lambda x, xs, ys: Text(
+            f"{ys.text} interpolated at {xs.text} = {bracket(x, SUM)}", COMPARISON
+        ),
         Operation.TOTAL: call("total of ", ", "),
         Operation.FAILURES: call("number of failed ", ", "),
         Operation.REQUIRE: lambda condition, message: _where(condition, Text("OK", ATOM), message),

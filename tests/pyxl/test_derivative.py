@@ -15,6 +15,7 @@ from pyxl.operations import (
     Symbol,
     ceil,
     failures,
+    interpolated,
     item,
     least,
     most,
@@ -51,6 +52,7 @@ CASES: dict[Operation, list[Expression]] = {
     Operation.CEIL: [ceil(X), X * ceil(X / Y)],
     Operation.PICK: [X * pick("b", Symbol("names"), Symbol("numbers"))],
     Operation.ITEM: [X * item(Symbol("numbers"), 2)],
+    Operation.INTERPOLATED: [X * interpolated(Y + 2, Symbol("numbers"), Symbol("numbers"))],
     Operation.TOTAL: [X * total(Symbol("numbers"))],
     Operation.FAILURES: [X * failures(Symbol("names"))],
     Operation.REQUIRE: [where(require(X > Y, "no") == "OK", X, 2 * X)],
@@ -118,14 +120,15 @@ def test_random_expressions_have_the_slope_of_their_values() -> None:
         (pick(N, Symbol("names"), SERIES), "changes of the n"),
         (most(SERIES), "changes of the largest of (series)"),
         (least(SERIES), "changes of the smallest of (series)"),
+        (interpolated(2.5, Symbol("sizes"), SERIES), "changes interpolated at sizes = 2.5"),
     ],
 )
 def test_a_series_has_a_series_of_derivatives(expression: Expression, text: str) -> None:
     found = derivative(expression, lambda key: CHANGES if key == "series" else ZERO)
 
     assert words(found) == text
-    values = {"series": (4, 9, 2), "changes": (10, 20, 30), "names": ("a", "b", "c"), "n": "b"}
-    assert evaluate(found, values.__getitem__) in (10, 20, 30, 60)
+    values = {"series": (4, 9, 2), "changes": (10, 20, 30), "names": ("a", "b", "c"), "n": "b", "sizes": (1, 4, 5)}
+    assert evaluate(found, values.__getitem__) in (10, 15, 20, 30, 60)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +165,12 @@ def test_the_first_power_of_nothing_has_a_slope() -> None:
 def test_an_exponent_that_changes_is_refused() -> None:
     with pytest.raises(TypeError, match="the exponent of y \\^ x changes"):
         derived(Y**X)
+
+
+def test_a_curve_that_is_read_at_a_place_that_changes_is_refused() -> None:
+    for expression in (interpolated(X, SERIES, CHANGES), interpolated(Y, X, CHANGES)):
+        with pytest.raises(TypeError, match=r"where changes interpolated at .* is read changes"):
+            derived(expression)
 
 
 def test_every_operation_is_tested() -> None:

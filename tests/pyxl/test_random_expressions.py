@@ -24,6 +24,7 @@ from pyxl.operations import (
     Symbol,
     ceil,
     complete,
+    interpolated,
     item,
     least,
     most,
@@ -41,6 +42,7 @@ LARGEST, SMALLEST = 1e150, 1e-150
 
 NUMBERS, WHOLE_NUMBERS, CHOICE, SERIES = "ABCD", "EF", "G", "A:D"
 TABLE = {"alpha": 3.5, "Beta": -2e6, "gamma": 1e-7}
+CURVE = {-1e3: 0.2, -1.0: 4.0, 0.0: 3.0, 7.5: 3.0, 40.0: 2e3, 1e6: 1e4}
 EXTREMES = (1e12, -1e12, 1e-7, -1e-7, 123456789012345678.0, 0.1, -3.0)
 
 
@@ -92,6 +94,13 @@ def _extreme(operation: Operation) -> Callable[..., Bounded]:
     return choose
 
 
+def _interpolated(x: Bounded, xs: tuple[float, ...], ys: tuple[float, ...]) -> Bounded:
+    rule = RULES[Operation.INTERPOLATED]
+    apart = abs(x.value) * (x.error + ROUNDING)
+    values = [rule(x.value + offset, xs, ys) for offset in (0, apart, -apart)]
+    return Bounded(values[0], (max(values) - min(values)) / values[0] + 8 * ROUNDING)
+
+
 def _total(series: tuple[Bounded, ...]) -> Bounded:
     value = sum(bounded.value for bounded in series)
     if value == 0:
@@ -130,6 +139,7 @@ BOUNDS: Mapping[Operation, Callable[..., Bounded]] = complete(
         Operation.CEIL: lambda quotient: Bounded(math.ceil(quotient.value), 0.0),
         Operation.PICK: lambda key, keys, values: Bounded(RULES[Operation.PICK](key, keys, values), ROUNDING),
         Operation.ITEM: lambda series, number: series[int(number.value) - 1],
+        Operation.INTERPOLATED: _interpolated,
         Operation.TOTAL: _total,
         Operation.FAILURES: _none,
         Operation.REQUIRE: _none,
@@ -203,6 +213,7 @@ def _tree(dice: random.Random, depth: int) -> Expression:
         lambda: ceil(dice.choice([1, -1]) * whole() / whole()),
         lambda: dice.choice([total, least, most])(Symbol(SERIES)),
         lambda: item(Symbol(SERIES), dice.randint(1, len(NUMBERS))),
+        lambda: interpolated(branch(), Symbol("sizes"), Symbol("rates")),
         lambda: pick(Symbol(CHOICE), Symbol("names"), Symbol("values")),
     )
     made: Expression = dice.choice(makers)()
@@ -227,6 +238,7 @@ def samples() -> list[Sample]:
             operands |= {column: float(dice.randint(1, 40)) for column in WHOLE_NUMBERS}
             operands[CHOICE] = dice.choice([*TABLE, *(name.upper() for name in TABLE)])
             operands |= {"names": tuple(TABLE), "values": tuple(TABLE.values())}
+            operands |= {"sizes": tuple(CURVE), "rates": tuple(CURVE.values())}
         expression = _tree(dice, DEPTH)
         if isinstance(expression, Apply) and _is_well_conditioned(expression, operands.__getitem__):
             drawn.append(Sample(expression, operands))
@@ -240,6 +252,7 @@ def _cell(index: int) -> tuple[int, str]:
 def _formula(index: int, sample: Sample) -> str:
     row, _ = _cell(index)
     places = {SERIES: f"A{row}:D{row}", "names": "Table!A1:A3", "values": "Table!B1:B3"}
+    places |= {"sizes": "Table!D1:D6", "rates": "Table!E1:E6"}
     return formula(sample.expression, lambda key: places.get(key, f"{key}{row}"))
 
 
@@ -254,8 +267,10 @@ def path(samples: list[Sample], tmp_path_factory: pytest.TempPathFactory) -> Pat
             sheet[f"{operand}{row}"] = sample.operands[operand]
         sheet[f"{column}{row}"] = "=" + _formula(index, sample)
     table = book.create_sheet("Table")
-    for entry in TABLE.items():
-        table.append(entry)
+    for row, entry in enumerate(TABLE.items(), start=1):
+        table[f"A{row}"], table[f"B{row}"] = entry
+    for row, point in enumerate(CURVE.items(), start=1):
+        table[f"D{row}"], table[f"E{row}"] = point
     path = tmp_path_factory.mktemp("random") / "expressions.xlsx"
     book.save(path)
     return path

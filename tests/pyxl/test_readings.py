@@ -16,6 +16,7 @@ from pyxl.operations import (
     ceil,
     complete,
     failures,
+    interpolated,
     item,
     least,
     most,
@@ -30,18 +31,35 @@ from pyxl.readings.formula import formula, number_text
 from pyxl.readings.unit import unit
 from pyxl.readings.words import words
 
-X, Y, NAME, NAMES, COLUMN, RESULTS = map(Symbol, ("x", "y", "name", "names", "column", "results"))
+X, Y, NAME, NAMES, COLUMN, SIZES, RESULTS = map(Symbol, ("x", "y", "name", "names", "column", "sizes", "results"))
 
-CELLS = {"x": "B1", "y": "B2", "name": "B3", "names": "T!A1:A3", "column": "T!B1:B3", "results": "B5:B8"}
+CELLS = {
+    "x": "B1",
+    "y": "B2",
+    "name": "B3",
+    "names": "T!A1:A3",
+    "column": "T!B1:B3",
+    "sizes": "T!C1:C3",
+    "results": "B5:B8",
+}
 VALUES = {
     "x": 6.0,
     "y": 4.0,
     "name": "H200",
     "names": ("H800", None, "h200"),
     "column": (1.0, 2.0, 3.0),
+    "sizes": (1.0, 3.0, 8.0),
     "results": ("OK", "too small", None, ""),
 }
-UNITS = {"x": "byte", "y": "byte", "name": "text", "names": "text", "column": "FLOP/s", "results": "text"}
+UNITS = {
+    "x": "byte",
+    "y": "byte",
+    "name": "text",
+    "names": "text",
+    "column": "FLOP/s",
+    "sizes": "byte",
+    "results": "text",
+}
 
 # Per operation: an expression that uses it, and what each reading makes of it.
 CASES: dict[Operation, tuple[Expression, object, str, str, str]] = {
@@ -68,6 +86,16 @@ CASES: dict[Operation, tuple[Expression, object, str, str, str]] = {
         "FLOP/s",
     ),
     Operation.ITEM: (item(COLUMN, 2), 2.0, "INDEX(T!B1:B3,2)", "column no. 2", "FLOP/s"),
+    Operation.INTERPOLATED: (
+        interpolated(Y, SIZES, COLUMN) * 2,
+        4.4,
+        "IF(B2>=MAX(T!C1:C3),INDEX(T!B1:B3,COUNT(T!C1:C3)),IF(B2<=MIN(T!C1:C3),INDEX(T!B1:B3,1),"
+        "INDEX(T!B1:B3,MATCH(B2,T!C1:C3,1))+(B2-INDEX(T!C1:C3,MATCH(B2,T!C1:C3,1)))"
+        "*(INDEX(T!B1:B3,MATCH(B2,T!C1:C3,1)+1)-INDEX(T!B1:B3,MATCH(B2,T!C1:C3,1)))"
+        "/(INDEX(T!C1:C3,MATCH(B2,T!C1:C3,1)+1)-INDEX(T!C1:C3,MATCH(B2,T!C1:C3,1)))))*2",
+        "(column interpolated at sizes = y) × 2",
+        "FLOP/s",
+    ),
     Operation.TOTAL: (total(COLUMN), 6.0, "SUM(T!B1:B3)", "total of (column)", "FLOP/s"),
     Operation.FAILURES: (
         failures(RESULTS),
@@ -126,10 +154,11 @@ def test_sweep_agrees_with_number(operation: Operation) -> None:
     configurations = [
         VALUES,
         VALUES | {"x": 4.0, "name": "H800", "results": ("OK", "OK", None, "")},
-        VALUES | {"x": -1.5, "results": ("wrong", "wrong", None, "ok")},
+        VALUES | {"x": -1.5, "y": 9.0, "results": ("wrong", "wrong", None, "ok")},
     ]
     swept = VALUES | {
         "x": np.array([c["x"] for c in configurations]),
+        "y": np.array([c["y"] for c in configurations]),
         "name": sweep.Texts.of([c["name"] for c in configurations]),
         "results": tuple(
             sweep.Texts.of(entry) if None not in entry else None

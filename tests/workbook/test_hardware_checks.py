@@ -1,5 +1,6 @@
 """The traps of data sheets and logs, as checks of a hardware file: what is refused, and what is only told."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -239,10 +240,11 @@ def test_a_new_file_offers_every_number(run: Run, tmp_path: Path) -> None:
     run("hardware", "new", "My chip", "-o", "chip.toml")
     text = (tmp_path / "chip.toml").read_text(encoding="utf-8")
     assert [key for key in UNITS if f"[{key}]" not in text] == []
-    uncommented = text.replace("# [", "[").replace("# value", "value").replace("# unit =", "unit =")
-    uncommented = uncommented.replace("# kind =", "kind =").replace("# source =", "source =").replace('""', '"log"')
+    uncommented = re.sub(r"^# (\[|\w+ = )", r"\1", text, flags=re.M).replace('""', '"log"')
     (tmp_path / "chip.toml").write_text(uncommented, encoding="utf-8")
-    assert set(catalogue.device(tmp_path / "chip.toml").numbers) == set(UNITS)
+    found = catalogue.device(tmp_path / "chip.toml")
+    assert set(found.numbers) == set(UNITS)
+    assert found.curves
 
 
 def test_a_new_file_never_overwrites(run: Run, tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 """Which record gives which number of a hardware file.
 
-The best that was measured is taken: the highest rate, the lowest latency. Where tools measure a number in different
-ways, the one that is nearest to what training does goes first (`order`), whatever the others say.
+The best that was measured is taken: the highest rate, the lowest latency. A rate that was measured over sizes is the
+fastest point of its curve. Where tools measure a number in different ways, the one that is nearest to what training
+does goes first (`order`), whatever the others say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
+from workbook.catalogue import MOST_POINTS
 from workbook.hardware_logs.fit import Fit, fit
 from workbook.hardware_logs.records import (
     UNKNOWN_GATHER,
@@ -19,11 +22,13 @@ from workbook.hardware_logs.records import (
     Multiplication,
     Route,
     Transfer,
+    bus_factor,
     precision,
 )
 
 GOOD_RESIDUAL = 0.1
 FARTHEST_BEYOND = 2.0  # a fitted rate above this multiple of the best measured one is a guess
+RISING = 1.1  # a trusted fit above this multiple: larger sizes would have been faster
 LOW = 0.5
 
 PEAKS = {
@@ -44,7 +49,10 @@ _OF_ROUTE = {
 
 @dataclass(frozen=True)
 class Finding:
-    """A number of a hardware file, in its base unit, and where it is from. A lower `order` goes first."""
+    """A number of a hardware file, in its base unit, and where it is from. A lower `order` goes first.
+
+    `points` are sizes and rates of the curve whose fastest point it is, if it was measured over sizes.
+    """
 
     column: str
     value: float
@@ -52,6 +60,7 @@ class Finding:
     log: Log
     line: int
     order: int = 0
+    points: tuple[tuple[int, float], ...] = ()
 
     @property
     def unit(self) -> str:
@@ -63,7 +72,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Curve:
-    """Times against work (FLOP or byte) of one kind, fitted where that is possible."""
+    """Times against work (FLOP or byte) of one kind, fitted where that is possible.
+
+    `factor` is the work for each unit of size: bytes through a link for each byte of a message.
+    """
 
     log: Log
     label: str
@@ -71,6 +83,7 @@ class Curve:
     points: list[tuple[float, float]]
     lines: list[int]
     fit: Fit | None
+    factor: float = 1.0
 
     @property
     def best(self) -> int:
@@ -82,6 +95,20 @@ class Curve:
         """The highest rate that was measured."""
         work, seconds = self.points[self.best]
         return work / seconds
+
+    def over_sizes(self, share: float = 1.0) -> tuple[tuple[int, float], ...]:
+        """Sizes, ascending, and a share of their rates: the fastest of each size, or of a few beside each other.
+
+        Empty where there is one size only.
+        """
+        fastest: dict[int, float] = {}
+        for work, seconds in self.points:
+            size = round(work / self.factor)
+            fastest[size] = max(share * work / seconds, fastest.get(size, 0.0))
+        points = sorted(fastest.items())
+        together = ceil(len(points) / MOST_POINTS)
+        groups = (points[first : first + together] for first in range(0, len(points), together))
+        return tuple(max(group, key=lambda point: point[1]) for group in groups) if len(points) > 1 else ()
 
     @property
     def trusted_fit(self) -> Fit | None:
@@ -155,9 +182,17 @@ def shown(value: float, unit: str, digits: int = 4) -> str:
     return f"{value / scale:,.{digits}g} {word}"
 
 
-def _curve(log: Log, label: str, unit: str, measured: Sequence[tuple[int, float, float]]) -> Curve:
+def _curve(log: Log, label: str, unit: str, measured: Sequence[tuple[int, float, float]], factor: float = 1.0) -> Curve:
     points = [(work, seconds) for _, work, seconds in measured]
-    return Curve(log, label, unit, points, [line for line, _, _ in measured], fit(points))
+    return Curve(log, label, unit, points, [line for line, _, _ in measured], fit(points), factor)
+
+
+def _note_rising(curve: Curve, taken: Taken) -> None:
+    """Say where a curve ends before it is flat."""
+    trusted = curve.trusted_fit
+    if trusted and trusted.rate > RISING * curve.best_rate:
+        why = f"still rising, towards {shown(trusted.rate, curve.unit + '/s')}: taken, but measure larger sizes"
+        taken.leave(curve.log, curve.lines[curve.best], curve.label, why)
 
 
 def _multiplications(log: Log, taken: Taken) -> list[Finding]:
@@ -167,7 +202,8 @@ def _multiplications(log: Log, taken: Taken) -> list[Finding]:
         own = [record for record in records if precision(record.dtype) == dtype]
         best = max(own, key=lambda record: record.rate)
         measured = [(record.line, float(record.flops), record.seconds) for record in own]
-        taken.curves.append(_curve(log, f"matrix multiplication {dtype}".strip(), "FLOP", measured))
+        curve = _curve(log, f"matrix multiplication {dtype}".strip(), "FLOP", measured)
+        taken.curves.append(curve)
         column = f"{dtype}_measured"
         if dtype and log.supplied.dtype not in (None, dtype):
             taken.leave(log, best.line, f"--dtype {log.supplied.dtype}", f"the log itself says {dtype}")
@@ -179,7 +215,8 @@ def _multiplications(log: Log, taken: Taken) -> list[Finding]:
             how = f"best of {len(own)} shapes: {best.shape}" + (
                 "" if best.comparable else ", maximum with a warm cache (version 1)"
             )
-            found.append(Finding(column, best.rate, how, log, best.line, 0 if best.comparable else 1))
+            order = 0 if best.comparable else 1
+            found.append(Finding(column, best.rate, how, log, best.line, order, curve.over_sizes()))
     return found
 
 
@@ -202,7 +239,7 @@ def _collectives(log: Log, taken: Taken, nics_per_device: float) -> list[Finding
             taken.leave(log, line, kind, "one rank alone moves nothing")
         else:
             measured = [(record.line, record.link_bytes, record.seconds) for record in own]
-            curve = _curve(log, f"{kind}, {ranks} ranks", "byte", measured)
+            curve = _curve(log, f"{kind}, {ranks} ranks", "byte", measured, bus_factor(kind, ranks))
             taken.curves.append(curve)
             if per_node is None:
                 taken.ask(log, line, kind, "how many ranks share a node", "--ranks-per-node")
@@ -215,13 +252,17 @@ def _network(curve: Curve, kind: str, ranks: int, per_node: int, nics: float, ta
     """The link that bounds a collective: the scale-up one in a node, a NIC across nodes."""
     log, line = curve.log, curve.lines[curve.best]
     trusted = curve.trusted_fit
-    rate = trusted.rate if trusted else curve.best_rate
     alpha = trusted.overhead if trusted and trusted.overhead > 0 else min(seconds for _, seconds in curve.points)
-    how = f"{curve.label}, " + (f"fit with residual {trusted.residual:.1%}" if trusted else "best size")
+    how = f"{curve.label}, best size"
     hops = {"all_reduce": 2 * (ranks - 1), "sendrecv": 1, "alltoall": 1}.get(kind, ranks - 1)
     later = {"all_reduce": 1, "sendrecv": 2}.get(kind, 0)
     within = per_node == ranks
     found = []
+
+    def rate(column: str, words: str, order: int, share: float = 1.0) -> Finding:
+        return Finding(column, share * curve.best_rate, words, log, line, order, curve.over_sizes(share))
+
+    _note_rising(curve, taken)
     if kind in (UNKNOWN_GATHER, "collective"):
         taken.leave(log, line, "latency", f"the log does not say whether it is {UNKNOWN_GATHER}")
     elif within or per_node == 1:
@@ -231,20 +272,20 @@ def _network(curve: Curve, kind: str, ranks: int, per_node: int, nics: float, ta
     else:
         taken.leave(log, line, "latency", "hops in nodes and between them are mixed")
     if within:
-        return [*found, Finding("scale_up_measured", rate, how, log, line, later)]
+        return [*found, rate("scale_up_measured", how, later)]
     if per_node == 1 or kind == "sendrecv":
-        return [*found, Finding("scale_out_measured", rate / nics, f"{how}, one rank at each NIC", log, line)]
+        return [*found, rate("scale_out_measured", f"{how}, one rank at each NIC", 0, 1 / nics)]
     if kind == "alltoall":
         share = (ranks - per_node) / (ranks - 1)
         words = f"{how}, {share:.0%} of the bytes leave the node"
-        return [*found, Finding("scale_out_measured", rate * share / nics, words, log, line, 1)]
+        return [*found, rate("scale_out_measured", words, 1, share / nics)]
     if kind == "all_reduce" and ranks <= 2 * per_node:
         taken.leave(log, line, "scale_out_measured", "over two nodes all_reduce may be a tree, not a ring")
     elif kind in (UNKNOWN_GATHER, "collective"):
         taken.leave(log, line, "scale_out_measured", f"the log does not say whether it is {UNKNOWN_GATHER}")
     else:
         words = f"{how}, a ring for each of the {per_node} NICs of a node"
-        found.append(Finding("scale_out_measured", rate / per_node / nics, words, log, line, 1))
+        found.append(rate("scale_out_measured", words, 1, 1 / (per_node * nics)))
     return found
 
 
@@ -264,10 +305,9 @@ def _transfers(log: Log, taken: Taken) -> list[Finding]:
         measured = [(record.line, float(record.bytes or 0), record.seconds) for record in own]
         curve = _curve(log, key[1], "byte", measured)
         taken.curves.append(curve)
-        trusted = curve.trusted_fit
-        rate = trusted.rate if trusted else curve.best_rate
-        how = f"{key[1]}, " + (f"fit with residual {trusted.residual:.1%}" if trusted else "best size")
-        found.append(Finding(_OF_ROUTE[key[0]], rate, how, log, curve.lines[curve.best]))
+        _note_rising(curve, taken)
+        column, line = _OF_ROUTE[key[0]], curve.lines[curve.best]
+        found.append(Finding(column, curve.best_rate, f"{key[1]}, best size", log, line, 0, curve.over_sizes()))
     return found
 
 

@@ -1,8 +1,9 @@
-"""Measured numbers into a hardware file, which keeps its comments and every number of other origin."""
+"""Measured numbers and their curves into a hardware file, which keeps its comments and all that is of other origin."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,10 @@ def write(path: Path, findings: Mapping[str, Finding], name: str | None, *, forc
         raise UserError(f"{path} is of {content.get('name')!r}, not {name!r}: leave out --name, or choose another file")
     if not exists and not name:
         raise UserError(f"{path} is new and no log names the device: say what it is with --name")
+    curves = {curve["number"]: curve for curve in content.get("curve", [])}
     for finding in findings.values():
         _require_replaceable(path, content.get(finding.column), finding, force=force)
+        _require_own(path, curves.get(finding.column), finding, force=force)
     import tomlkit  # edits what stands in the file: comments and order survive
     from tomlkit.exceptions import TOMLKitError
 
@@ -52,7 +55,8 @@ def write(path: Path, findings: Mapping[str, Finding], name: str | None, *, forc
             document["name"] = check_name(name, f"hardware in {path}")
         for finding in findings.values():
             document[finding.column] = _table(finding)
-        text = tomlkit.dumps(document)
+            _put_curve(document, finding)
+        text = re.sub(r"(?<!\n)\n\[\[curve]]", "\n\n[[curve]]", tomlkit.dumps(document))
     except (TOMLKitError, OSError) as error:
         raise UserError(f"{path} cannot be edited: {error}") from error
     write_file(path, text.encode())
@@ -62,19 +66,52 @@ def _table(finding: Finding) -> Any:
     import tomlkit
 
     table = tomlkit.table()
-    table.add("value", tomlkit.value(_number(finding)))
+    table.add("value", tomlkit.value(_number(finding.value, finding.unit)))
     table.add("unit", finding.unit)
+    return _sourced(table, finding)
+
+
+def _put_curve(document: Any, finding: Finding) -> None:
+    """The number's curve in place of the one that it had, if it has one now."""
+    import tomlkit
+
+    curves = document.get("curve", [])
+    place = next((place for place, curve in enumerate(curves) if curve["number"] == finding.column), None)
+    if finding.points and place is not None:
+        curves[place].update(_curve(finding))
+    elif finding.points and curves:
+        curves.append(_curve(finding))
+    elif finding.points:
+        document["curve"] = tomlkit.aot()
+        document["curve"].append(_curve(finding))
+    elif place is not None:
+        del curves[place]
+
+
+def _curve(finding: Finding) -> Any:
+    """The curve that a number was taken from, a point on each line."""
+    import tomlkit
+
+    table = tomlkit.table()
+    table.add("number", finding.column)
+    table.add("read_at", tomlkit.value(f"{max(finding.points, key=lambda point: point[1])[0]:_}"))
+    points = (f"    [{size:_}, {_number(rate, finding.unit)}],\n" for size, rate in finding.points)
+    table.add("points", tomlkit.value(f"[\n{''.join(points)}]"))
+    return _sourced(table, finding)
+
+
+def _sourced(table: Any, finding: Finding) -> Any:
     table.add("kind", "measured")
     table.add("source", f"{finding.log.source}, line {finding.line}: {_quantity(finding)}, {finding.how}")
     table.add("date", finding.log.date)
     return table
 
 
-def _number(finding: Finding) -> str:
-    """The value as a hardware file has it: 367.5e9."""
-    scale = SCALES[finding.unit][0]
-    digits = f"{finding.value / scale:.{DIGITS}g}"
-    return f"{finding.value:.{DIGITS}g}" if "e" in digits else f"{digits}e{math.log10(scale):.0f}"
+def _number(value: float, unit: str) -> str:
+    """A value as a hardware file has it: 367.5e9."""
+    scale = SCALES[unit][0]
+    digits = f"{value / scale:.{DIGITS}g}"
+    return f"{value:.{DIGITS}g}" if "e" in digits else f"{digits}e{math.log10(scale):.0f}"
 
 
 def _quantity(finding: Finding) -> str:
@@ -94,6 +131,15 @@ def _require_replaceable(path: Path, present: Any, finding: Finding, *, force: b
         edited = "was edited since it was imported" if OWN_SOURCE in source else f"is of another origin ({source})"
         raise UserError(
             f"{place} {edited}: leave out {finding.log.name}, or replace by {_quantity(finding)} with --force"
+        )
+
+
+def _require_own(path: Path, curve: Mapping[str, Any] | None, finding: Finding, *, force: bool) -> None:
+    """Raise `UserError` where a curve stands in the way that this module did not write."""
+    if curve is not None and OWN_SOURCE not in str(curve["source"]) and not force:
+        raise UserError(
+            f"{path}: [[curve]] of {finding.column} is of another origin ({curve['source']}): leave out "
+            f"{finding.log.name}, or replace it with --force"
         )
 
 

@@ -1,4 +1,4 @@
-"""Hardware, Models and Choices: the tables behind the drop-downs."""
+"""Hardware, Models and Choices: the tables behind the drop-downs; and Measured, which some of the hardware is from."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pyxl.plan import Reference, Sheet
 from workbook import catalogue
 from workbook.analysis import analysis
 from workbook.catalogue import Table
+from workbook.sheets import measured
 from workbook.study import Study
 
 LOWEST_CHOICE = -100  # bubble coefficients may be negative
@@ -41,7 +42,8 @@ def sheets(study: Study) -> tuple[dict[str, Reference], list[Sheet]]:
     for sheet, name in ((hardware, catalogue.HARDWARE), (models, catalogue.MODELS)):
         table = study.tables[name]
         fields = _fields(table, places, 0)
-        found, bottom = place_table(sheet, FIRST_ROW + 1, name, fields, table.rows, table.sources)
+        formulas = measured.ceilings(study) if sheet is hardware else {}
+        found, bottom = place_table(sheet, FIRST_ROW + 1, name, fields, table.rows, table.sources, formulas=formulas)
         places |= found
         # Sources stand right of the numbers, too wide for paper; the sheet Sources prints them.
         sheet.print_area = f"A1:{letter(len(fields) + 1)}{bottom}"
@@ -49,7 +51,8 @@ def sheets(study: Study) -> tuple[dict[str, Reference], list[Sheet]]:
         sheet.heights[FIRST_ROW + 1] = 46
     for sheet in (hardware, models, choices):
         sheet.widths[1] = 34
-    return places, [hardware, models, choices]
+    curves, measured_sheets = measured.sheets(study, places)
+    return places | curves, [hardware, models, choices, *measured_sheets]
 
 
 def _fields(table: Table, places: Mapping[str, Reference], lowest: int) -> list[Field]:

@@ -16,7 +16,7 @@ from pyxl.operations import Symbol, failures, least, most, pick, require, total,
 from pyxl.plan import Formula, Reference, Sheet
 from pyxl.scenario import DIFFERING, own
 from workbook.analysis import analysis
-from workbook.sheets import elasticities, precision, recomputation
+from workbook.sheets import elasticities, measured, precision, recomputation
 from workbook.sheets.ladder import Ladder
 from workbook.stages import STAGES
 from workbook.study import Study
@@ -38,7 +38,7 @@ ENGINE = CheckLine(
 def sheet(study: Study, placed: ModelSheet, places: Mapping[str, Reference]) -> tuple[Sheet, Formula]:
     """The sheet, and the master check; `places` are constants and columns of the other sheets."""
     checks = start("Checks", "Checks", "What must hold for the numbers to mean anything.")
-    return checks, checks_sheet.lay_out(checks, _lines(), {**places, **_across(study, placed)})
+    return checks, checks_sheet.lay_out(checks, _lines(study), {**places, **_across(study, placed)})
 
 
 def _across(study: Study, placed: ModelSheet) -> dict[str, Reference]:
@@ -48,7 +48,7 @@ def _across(study: Study, placed: ModelSheet) -> dict[str, Reference]:
     return rows | {"Analysis.strategy": placed.across("strategy", study.strategies)}
 
 
-def _lines() -> list[CheckLine]:
+def _lines(study: Study) -> list[CheckLine]:
     lines = [
         CheckLine(
             analysis[name].label,
@@ -157,6 +157,7 @@ def _lines() -> list[CheckLine]:
         )
     lines.extend(map(_own_choice, LADDERS))
     lines.append(_slower_clock())
+    lines.extend(measured.check_lines(study))
     lines.append(ENGINE)
     return lines
 

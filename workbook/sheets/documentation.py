@@ -69,6 +69,7 @@ SHEETS = {
     "Hardware": "Devices and their rates, each with its source",
     "Models": "Models and their configurations",
     "Choices": "Tables behind the drop-downs",
+    "Measured": "Rates over sizes as they were measured, and the ceilings read from them",
     "Constants": "Numbers of the field",
     "Checks": "What must hold, and the master check",
     "Formulas": "Every formula once, in words and in Excel",
@@ -144,6 +145,8 @@ def _sources(study: Study) -> Iterable[tuple[str, str]]:
     for table in study.tables.values():
         for (row, column), source in table.sources.items():
             yield source, row if column == "name" else f"{row}: {column}"
+        for (row, column), curve in table.curves.items():
+            yield curve.rate.provenance, f"{row}: {column}"
     yield from CORRECTION_SOURCES
 
 

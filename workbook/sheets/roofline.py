@@ -48,6 +48,7 @@ def sheet(
             x_title="FLOPs per byte of HBM traffic",
             y_title="FLOP/s",
             y_format="0.E+00",
+            x_logarithmic=True,
             logarithmic=True,
             x_range=(places["roofline_left_edge"].value, places["roofline_right_edge"].value),
             y_range=(10.0 ** (decade - 1), 10.0 ** math.ceil(math.log10(names_top))),
