@@ -147,6 +147,28 @@ def verify(file: Path, evaluator: str) -> None:
 
 
 @solbook.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("query", metavar="CELL_OR_QUANTITY")
+@click.option("--strategy", metavar="NAME", help="Whose quantity; the fastest strategy that fits if not given.")
+@click.option("--depth", type=click.IntRange(1), default=2, show_default=True, help="Levels of the tree.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def explain(file: Path, query: str, *, strategy: str | None, depth: int, as_json: bool) -> None:
+    """Explain a cell of FILE ('Summary!E12'), or a quantity by key or label: its formula in names and values, what it
+    is computed from, down to inputs and their sources, and what moves it most.
+    """
+    from workbook.contents import of_file
+    from workbook.explanation import asked
+
+    found = asked(of_file(file)[1], query, strategy, depth)
+    if as_json:
+        click.echo(json.dumps(found.as_json(), indent=1))
+        return
+    from workbook.explanation_report import print_explanation
+
+    print_explanation(found)
+
+
+@solbook.command()
 @click.argument("runs", type=click.Path(path_type=Path), required=False, metavar="[RUNS.csv]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every row.")
 def validate(runs: Path | None, as_json: bool) -> None:

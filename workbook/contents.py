@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyxl import reader
-from pyxl.cells import Place, Value
+from pyxl.cells import Formula, Place, Value
 from pyxl.errors import UserError
 from pyxl.located import Located
 from workbook import __version__
 from workbook.analysis import analysis
-from workbook.file_inputs import CATALOGUES, Inputs, read_inputs
+from workbook.file_inputs import CATALOGUES, CONSTANTS, Inputs, read_inputs
 
 if TYPE_CHECKING:
     from pyxl.workbook_file import WorkbookFile
@@ -59,6 +59,22 @@ class Contents:
     def located(self) -> Located:
         """Where the analysis stands in it."""
         return Located(analysis, self.inputs.rows, self.sheets, CATALOGUES)
+
+    def require_values(self) -> None:
+        """Raise `UserError` where an input is a formula and its value was not stored: only a spreadsheet knows it."""
+        rows = self.inputs.rows
+        places = [rows.place(key, strategy) for strategy, typed in self.inputs.strategies.items() for key in typed]
+        places += [
+            self.sheets[CONSTANTS].place(*place) for place in self.sheets[CONSTANTS].listed("Key", "Value").values()
+        ]
+        for table in (table for title in CATALOGUES for table in reader.keyed_tables(self.sheets[title])):
+            places += [table.grid.place(row, column) for row in table.rows for column in table.columns.values()]
+        for sheet, cell in places:
+            if isinstance(self.held.get((sheet, cell)), Formula) and (sheet, cell) not in self.shown:
+                raise UserError(
+                    f"{sheet}!{cell} holds a formula and the file has no value for it: open it in Excel or LibreOffice "
+                    "and save it"
+                )
 
 
 def of_file(path: Path) -> tuple[WorkbookFile, Contents]:
