@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +14,13 @@ from pyxl.errors import UserError
 from pyxl.located import Located
 from workbook import __version__
 from workbook.analysis import analysis
-from workbook.file_inputs import CATALOGUES, CONSTANTS, Inputs, read_inputs
+from workbook.file_inputs import CATALOGUES, CONSTANTS, MODEL_SHEET, Inputs, read_inputs
 
 if TYPE_CHECKING:
     from pyxl.workbook_file import WorkbookFile
 
+ABOUT = "About"
+WITH_INPUTS = (MODEL_SHEET, CONSTANTS, *CATALOGUES, ABOUT)  # sheets that say all that can be computed from
 MADE_BY = "solbook "  # how the sheet About begins to say so
 ADVICE = "export its strategies with the add-in of its own version, then build it anew"
 
@@ -43,7 +45,7 @@ class Contents:
     @property
     def age(self) -> str:
         """What to say of a workbook of another version; nothing of one of ours."""
-        stated = (text for (sheet, _), text in self.held.items() if sheet == "About")
+        stated = (text for (sheet, _), text in self.held.items() if sheet == ABOUT)
         made_by = next((str(text) for text in stated if str(text).startswith(MADE_BY)), "")
         version = made_by.removeprefix(MADE_BY).partition(",")[0]
         if version in ("", __version__):
@@ -77,9 +79,12 @@ class Contents:
                 )
 
 
-def of_file(path: Path) -> tuple[WorkbookFile, Contents]:
-    """A file, and what its cells hold and last showed. Raises `UserError` where it is no workbook."""
+def of_file(path: Path, titles: Collection[str] | None = None) -> tuple[WorkbookFile, Contents]:
+    """A file, and what its cells hold and last showed: of all sheets, or of those with these titles.
+
+    Raises `UserError` where it is no workbook.
+    """
     from pyxl.workbook_file import read  # the core runs without lxml
 
-    file = read(path)
+    file = read(path, titles)
     return file, Contents(file.held, file.stored)

@@ -469,8 +469,7 @@ class _Tree:
 
     def _row(self, quantity: Quantity) -> str:
         """The catalogue cell of a look-up, its row, and its source."""
-        title = lookup_table(quantity)
-        key = lookup_key(quantity)
+        key, title = analysis.looked_up(quantity.name)
         name, table = self.values[key], self._tables[title]
         row = next((row for row, known in table.rows.items() if same(known, name)), None)
         if row is None:
@@ -486,16 +485,6 @@ class _Tree:
     def _tables(self) -> dict[str, reader.KeyedTable]:
         sheets = self.read.sheets
         return {table.title: table for title in CATALOGUES for table in reader.keyed_tables(sheets[title])}
-
-
-def lookup_table(quantity: Quantity) -> str:
-    """The table that a look-up reads."""
-    return next(key for key in quantity.ingredients if key in analysis.columns).partition(".")[0]
-
-
-def lookup_key(quantity: Quantity) -> str:
-    """The quantity that names the row of a look-up."""
-    return next(key for key in quantity.ingredients if key in analysis.quantities)
 
 
 def _provenance(table: reader.KeyedTable, row: int, quantity: Quantity) -> str:
