@@ -211,7 +211,7 @@ class TestThrough:
         assert results["step_time_lower_bound"]["relative"] == pytest.approx(1 / 1.5 - 1)  # every clock is faster
         for result in results.values():
             assert 0 < len(result["through"]) <= MOST_PARTS
-        assert OTHERS in {each["input"] for each in results["training_cost"]["through"]}
+        assert OTHERS in {each["input"] for each in results["step_time_upper_bound"]["through"]}
 
 
 class TestOrder:
