@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import load_workbook
 
 from pyxl import reader
 from pyxl.cells import Place
@@ -146,6 +147,17 @@ class TestInputs:
                 and value != old[strategy][key]
                 and not (isinstance(value, float) and value == pytest.approx(old[strategy][key], rel=1e-9, abs=0))
             }
+
+    def test_a_number_typed_over_is_told_for_itself_beside_another_device(
+        self, compared: Compared, on_h100: Path, rows: reader.ModelRows, tmp_path: Path
+    ) -> None:
+        book = load_workbook(on_h100)
+        sheet, cell = rows.place("hbm_measured", OWN)
+        book[sheet][cell] = 2e12
+        book.save(tmp_path / "typed.xlsx")
+        told = {each["key"]: each for each in compared(tmp_path / "typed.xlsx", "--strategy", OWN)["inputs"]}
+        assert (told["hbm_measured"]["old"], told["hbm_measured"]["new"]) == (3e12, 2e12)
+        assert "hbm_measured" not in {each["key"] for each in told["hardware"]["behind"]}
 
     def test_a_constant_and_a_catalogue_row_in_use_are_inputs_of_all_strategies(
         self, compared: Compared, typed: Any, grids: Mapping[str, reader.Grid]
