@@ -217,6 +217,12 @@ class Model:
             )
         )
 
+    def looked_up(self, name: str) -> tuple[str, str]:
+        """The quantity that names the row of a look-up, and the table that it reads."""
+        (key,) = self[name].ingredients - self.columns.keys()
+        table = next(self.columns[column].table for column in self[name].ingredients if column in self.columns)
+        return key, table
+
     def quantity(
         self,
         unit: str,

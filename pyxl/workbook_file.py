@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -70,12 +70,15 @@ class WorkbookFile:
         return {(s.title, f"{letter(c)}{r}"): value for s in self.sheets for (r, c), value in s.stored.items()}
 
 
-def read(path: Path) -> WorkbookFile:
-    """Read a workbook. Raises `UserError`, in a line, for a file that is none or is damaged."""
+def read(path: Path, titles: Collection[str] | None = None) -> WorkbookFile:
+    """Read a workbook, or of its sheets those with these titles.
+
+    Raises `UserError`, in a line, for a file that is none or is damaged.
+    """
     require_workbook(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            return _Package(archive).workbook()
+            return _Package(archive).workbook(titles)
     except (etree.XMLSyntaxError, KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
         raise UserError(f"{path} is damaged: {' '.join(str(error).split())}") from error
 
@@ -86,14 +89,14 @@ class _Package:
         self._parts = archive.namelist()
         self._strings: list[str] = []
 
-    def workbook(self) -> WorkbookFile:
+    def workbook(self, titles: Collection[str] | None) -> WorkbookFile:
         root = self._root(WORKBOOK_PART)
         targets = {key: target for key, (_, target) in self._relations(WORKBOOK_PART).items()}
         self._strings = list(self._shared_strings())
         sheets = []
         for element in root.iterfind("{*}sheets/{*}sheet"):
             part = targets[next(value for key, value in element.attrib.items() if _local(key) == "id")]
-            if "worksheets/" in part:
+            if "worksheets/" in part and (titles is None or element.get("name") in titles):
                 sheets.append(self._sheet(part, element.get("name"), element.get("state", "visible")))
         names = ((name.get("name"), name.text or "") for name in root.iterfind("{*}definedNames/{*}definedName"))
         mode = root.find("{*}calcPr")

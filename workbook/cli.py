@@ -170,6 +170,57 @@ def audit(file: Path, *, as_json: bool, report: Path | None, force: bool) -> Non
 
 
 @solbook.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("query", metavar="CELL_OR_QUANTITY")
+@click.option("--strategy", metavar="NAME", help="Whose quantity; the fastest strategy that fits if not given.")
+@click.option("--depth", type=click.IntRange(1), default=2, show_default=True, help="Levels of the tree.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def explain(file: Path, query: str, *, strategy: str | None, depth: int, as_json: bool) -> None:
+    """Explain a cell of FILE ('Summary!E12'), or a quantity by key or label: its formula in names and values, what it
+    is computed from, down to inputs and their sources, and what moves it most.
+    """
+    from workbook.contents import of_file
+    from workbook.explanation import asked
+
+    found = asked(of_file(file)[1], query, strategy, depth)
+    if as_json:
+        click.echo(json.dumps(found.as_json(), indent=1))
+        return
+    from workbook.explanation_report import print_explanation
+
+    print_explanation(found)
+
+
+@solbook.command()
+@click.argument("old", type=click.Path(path_type=Path), metavar="A.xlsx")
+@click.argument("new", type=click.Path(path_type=Path), metavar="B.xlsx")
+@click.option("--strategy", metavar="NAME", help="Compare this strategy alone.")
+@click.option(
+    "--between", nargs=2, metavar="NAME NAME", help="Compare a strategy of A with another of B, or of A again."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every quantity that changes.")
+def diff(old: Path, new: Path, *, strategy: str | None, between: tuple[str, str] | None, as_json: bool) -> None:
+    """Compare two workbooks by meaning: which inputs differ, and which verdicts and quantities change through them.
+
+    Exit code 0 if they say the same, 1 if they differ, 2 if one cannot be read.
+    """
+    from workbook.contents import WITH_INPUTS, of_file
+    from workbook.difference import differences
+
+    if strategy and between:
+        raise UserError("--strategy and --between exclude each other: leave out one")
+    first, second = (of_file(path, WITH_INPUTS)[1] for path in (old, new))
+    found = differences(first, second, (str(old), str(new)), strategy, between)
+    if as_json:
+        click.echo(json.dumps(found.as_json(), indent=1))
+    else:
+        from workbook.difference_report import print_differences
+
+        print_differences(found, str(old), str(new))
+    sys.exit(0 if found.is_equal else 1)
+
+
+@solbook.command()
 @click.argument("runs", type=click.Path(path_type=Path), required=False, metavar="[RUNS.csv]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every row.")
 def validate(runs: Path | None, as_json: bool) -> None:

@@ -321,19 +321,27 @@ def _checks(
         yield replace(difference, expected=OK if fine else NOT_OK), equal if fine else difference.found != OK
 
 
+def fastest(values: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """The fastest strategy that fits in memory, as the Summary says; None where none does."""
+    times = {name: _usable_time(computed) for name, computed in values.items()}
+    usable = [name for name, time in times.items() if isinstance(time, int | float)]
+    return min(usable, key=times.__getitem__, default=None)
+
+
+def _usable_time(computed: Mapping[str, Any]) -> Any:
+    return _shown(next(heading for heading in summary.DETAILS if heading.quantity == summary.USABLE), computed)
+
+
 def _headline(
     grid: reader.Grid, values: Mapping[str, Mapping[str, Any]], recalculated: Mapping[Place, Value]
 ) -> Iterator[tuple[Difference, bool]]:
     """The answer at the top of the summary: the fastest usable strategy."""
-    usable = next(heading for heading in summary.DETAILS if heading.quantity == summary.USABLE)
-    times = {name: _shown(usable, computed) for name, computed in values.items()}
-    fastest = min(
-        (name for name, time in times.items() if isinstance(time, int | float)), key=times.__getitem__, default=None
-    )
+    best = fastest(values)
     for label, quantity, _ in summary.HEADLINES:
         expected: Any = summary.NONE_FITS
-        if fastest is not None:
-            expected = {"strategy": fastest, summary.USABLE: times[fastest]}.get(quantity) or values[fastest][quantity]
+        if best is not None:
+            own = {"strategy": best, summary.USABLE: _usable_time(values[best])}
+            expected = own.get(quantity) or values[best][quantity]
         yield _cell(
             grid, grid.beside(label) or (None, None), recalculated, strategy="", quantity=label, expected=expected
         )

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyxl import reader
-from pyxl.cells import Place, Value
+from pyxl.cells import Formula, Place, Value
 from pyxl.errors import UserError
 from pyxl.located import Located
 from workbook import __version__
 from workbook.analysis import analysis
-from workbook.file_inputs import CATALOGUES, Inputs, read_inputs
+from workbook.file_inputs import CATALOGUES, CONSTANTS, MODEL_SHEET, Inputs, read_inputs
 
 if TYPE_CHECKING:
     from pyxl.workbook_file import WorkbookFile
 
+ABOUT = "About"
+WITH_INPUTS = (MODEL_SHEET, CONSTANTS, *CATALOGUES, ABOUT)  # sheets that say all that can be computed from
 MADE_BY = "solbook "  # how the sheet About begins to say so
 ADVICE = "export its strategies with the add-in of its own version, then build it anew"
 
@@ -43,7 +45,7 @@ class Contents:
     @property
     def age(self) -> str:
         """What to say of a workbook of another version; nothing of one of ours."""
-        stated = (text for (sheet, _), text in self.held.items() if sheet == "About")
+        stated = (text for (sheet, _), text in self.held.items() if sheet == ABOUT)
         made_by = next((str(text) for text in stated if str(text).startswith(MADE_BY)), "")
         version = made_by.removeprefix(MADE_BY).partition(",")[0]
         if version in ("", __version__):
@@ -60,10 +62,29 @@ class Contents:
         """Where the analysis stands in it."""
         return Located(analysis, self.inputs.rows, self.sheets, CATALOGUES)
 
+    def require_values(self) -> None:
+        """Raise `UserError` where an input is a formula and its value was not stored: only a spreadsheet knows it."""
+        rows = self.inputs.rows
+        places = [rows.place(key, strategy) for strategy, typed in self.inputs.strategies.items() for key in typed]
+        places += [
+            self.sheets[CONSTANTS].place(*place) for place in self.sheets[CONSTANTS].listed("Key", "Value").values()
+        ]
+        for table in (table for title in CATALOGUES for table in reader.keyed_tables(self.sheets[title])):
+            places += [table.grid.place(row, column) for row in table.rows for column in table.columns.values()]
+        for sheet, cell in places:
+            if isinstance(self.held.get((sheet, cell)), Formula) and (sheet, cell) not in self.shown:
+                raise UserError(
+                    f"{sheet}!{cell} holds a formula and the file has no value for it: open it in Excel or LibreOffice "
+                    "and save it"
+                )
 
-def of_file(path: Path) -> tuple[WorkbookFile, Contents]:
-    """A file, and what its cells hold and last showed. Raises `UserError` where it is no workbook."""
+
+def of_file(path: Path, titles: Collection[str] | None = None) -> tuple[WorkbookFile, Contents]:
+    """A file, and what its cells hold and last showed: of all sheets, or of those with these titles.
+
+    Raises `UserError` where it is no workbook.
+    """
     from pyxl.workbook_file import read  # the core runs without lxml
 
-    file = read(path)
+    file = read(path, titles)
     return file, Contents(file.held, file.stored)

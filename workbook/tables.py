@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
 from workbook import catalogue, study
@@ -34,8 +34,8 @@ RATES = {
 }  # fmt: skip
 
 
-def print_table(table: Table) -> None:
-    """Print a table at its own width where the terminal is narrower: lines that wrap lose nothing."""
+def print_table(table: RenderableType) -> None:
+    """Print a table, or a tree, at its own width where the terminal is narrower: lines that wrap lose nothing."""
     console = Console()
     console.width = max(console.width, console.measure(table, options=console.options.update(width=WIDEST)).maximum)
     console.print(table)

@@ -1,13 +1,16 @@
 """The shipped workbook, built once through the real command line, and the programs that recalculate it."""
 
+import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import load_workbook
 
 from pyxl import reader
 from pyxl.cells import Place, Value, letter
@@ -16,6 +19,7 @@ from pyxl.plan import Plan
 from workbook import study as studies
 from workbook.analysis import analysis
 from workbook.book import plan
+from workbook.cli import main
 from workbook.study import Study
 
 Solbook = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -41,6 +45,70 @@ def shipped(solbook: Solbook, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert built.returncode == 0, built.stderr
     path.chmod(0o444)
     return path
+
+
+@pytest.fixture
+def edited(shipped: Path, tmp_path: Path) -> Callable[[Callable[[Any], object]], Path]:
+    """A copy of the shipped workbook that a script has edited with openpyxl."""
+
+    def edit(change: Callable[[Any], object]) -> Path:
+        book: Any = load_workbook(shipped)
+        change(book)
+        book.save(tmp_path / "edited.xlsx")
+        return tmp_path / "edited.xlsx"
+
+    return edit
+
+
+@pytest.fixture
+def typed(edited: Any) -> Callable[[Mapping[Place, Any]], Path]:
+    """A copy with other contents in some cells."""
+
+    def edit(cells: Mapping[Place, Any]) -> Path:
+        def change(book: Any) -> None:
+            for (sheet, cell), content in cells.items():
+                book[sheet][cell] = content
+
+        return edited(change)  # type: ignore[no-any-return]
+
+    return edit
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Exit code, output and errors of a command, run in this process: many start faster so."""
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["solbook", *map(str, arguments)])
+        code: Any = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code
+        output = capsys.readouterr()
+        return int(code or 0), output.out, output.err
+
+    return run
+
+
+@pytest.fixture
+def rewritten(shipped: Path, tmp_path: Path) -> Callable[..., Path]:
+    """A copy of the shipped workbook with other values stored in some cells of Analysis, as an old calculation has."""
+
+    def rewrite(values: Mapping[str, float]) -> Path:
+        path = tmp_path / "rewritten.xlsx"
+        with zipfile.ZipFile(shipped) as source, zipfile.ZipFile(path, "w") as target:
+            for name in source.namelist():
+                content = source.read(name)
+                if name == "xl/worksheets/sheet2.xml":
+                    for address, value in values.items():
+                        pattern = rb'(<c r="' + address.encode() + rb'"[^>]*>(?:<f>[^<]*</f>)?<v>)[^<]*'
+                        content, found = re.subn(pattern, rb"\g<1>" + str(value).encode(), content)
+                        assert found == 1
+                target.writestr(name, content)
+        return path
+
+    return rewrite
 
 
 @pytest.fixture(scope="session")

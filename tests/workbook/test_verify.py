@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openpyxl import Workbook, load_workbook
+from openpyxl import Workbook
 
 from pyxl import reader
 from pyxl.cells import Place
@@ -37,33 +37,6 @@ def verified(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         return int(ended.value.code or 0), output.out, output.err
 
     return run
-
-
-@pytest.fixture
-def edited(shipped: Path, tmp_path: Path) -> Callable[[Callable[[Any], object]], Path]:
-    """A copy of the shipped workbook that a script has edited with openpyxl."""
-
-    def edit(change: Callable[[Any], object]) -> Path:
-        book: Any = load_workbook(shipped)
-        change(book)
-        book.save(tmp_path / "edited.xlsx")
-        return tmp_path / "edited.xlsx"
-
-    return edit
-
-
-@pytest.fixture
-def typed(edited: Any) -> Callable[[Mapping[Place, Any]], Path]:
-    """A copy with other contents in some cells."""
-
-    def edit(cells: Mapping[Place, Any]) -> Path:
-        def change(book: Any) -> None:
-            for (sheet, cell), content in cells.items():
-                book[sheet][cell] = content
-
-        return edited(change)  # type: ignore[no-any-return]
-
-    return edit
 
 
 def differences(path: Path) -> list[tuple[str, str, str]]:
