@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from pyxl.cells import coordinates
 from pyxl.formula_text import tokens
 
 _QUOTED_SHEET = re.compile(r"""("(?:[^"]|"")*")|'((?:[^']|'')+)'!""")
 _STAND_IN_TITLE = "_\u017f"  # stands for a sheet title in quotes; nobody writes this one without
-_STAND_IN = f"{_STAND_IN_TITLE}!"
 _COLUMN_NAME = re.compile(r"\$?[A-Za-z]{1,3}")
 _PORTABLE_NUMBER = re.compile(r"[0-9.]+(E[+-][0-9]+)?")
 _VALUES = ("TRUE", "FALSE")
 _OPERATORS = frozenset("+-*/^&=<>")
+
+
+_CELL = re.compile(
+    r"""(?P<text>"(?:[^"]|"")*"|'(?:[^']|'')+'!)"""
+    r"|(?<![\w.])(?P<fixed_column>\$?)(?P<letters>[A-Za-z]{1,3})(?P<fixed_row>\$?)(?P<row>[1-9][0-9]{0,6})(?![\w.(!])"
+)
 
 
 @dataclass(slots=True)
@@ -28,6 +34,7 @@ class Facts:
     semicolon: bool = False
     names: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
+    reference_sheets: list[str] = field(default_factory=list)  # of each, or "" for the formula's own
     sheets: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     numbers: list[str] = field(default_factory=list)
@@ -46,9 +53,10 @@ class _Bracket:
 
 def facts(text: str) -> Facts:
     """The facts about a formula, with or without its leading =."""
-    found = Facts()
+    found, quoted = Facts(), list[str]()
     if "'" in text:
-        text = _QUOTED_SHEET.sub(lambda match: match[1] or _quoted(match[2], found), text)
+        text = _QUOTED_SHEET.sub(lambda match: match[1] or _quoted(match[2], quoted), text)
+        found.sheets.extend(quoted)
     parts = [part for part in tokens(text) if part[0] != "blank"]
     parts.append(("", ""))
     before, open_ = ("", ""), list[_Bracket]()
@@ -63,9 +71,12 @@ def facts(text: str) -> Facts:
             _name(found, token, before[1], after)
         elif kind == "reference":
             sheet, mark, cells = token.rpartition("!")
-            if mark and sheet != _STAND_IN_TITLE:
-                found.sheets.append(sheet.strip("'").replace("''", "'"))
+            if sheet.startswith(_STAND_IN_TITLE):
+                sheet = quoted[int(sheet.removeprefix(_STAND_IN_TITLE))]
+            elif mark:
+                found.sheets.append(sheet)
             found.references.append(cells)
+            found.reference_sheets.append(sheet)
         elif kind == "number":
             found.numbers.append(token)
             if not _PORTABLE_NUMBER.fullmatch(token):
@@ -81,16 +92,16 @@ def facts(text: str) -> Facts:
     return found
 
 
-def _quoted(title: str, found: Facts) -> str:
-    found.sheets.append(title.replace("''", "'"))
-    return _STAND_IN
+def _quoted(title: str, quoted: list[str]) -> str:
+    quoted.append(title.replace("''", "'"))
+    return f"{_STAND_IN_TITLE}{len(quoted) - 1}!"
 
 
 def _name(found: Facts, token: str, before: str, after: str) -> None:
     if after == "(":
         found.functions.append(token)
     elif after == "!":
-        if token != _STAND_IN_TITLE:
+        if not token.startswith(_STAND_IN_TITLE):
             found.sheets.append(token)
     elif ":" in (before, after) and _COLUMN_NAME.fullmatch(token):
         found.not_portable.append("whole columns")
@@ -140,3 +151,16 @@ def _close(found: Facts, closed: _Bracket, two: list[tuple[str, str]]) -> None:
         found.not_portable.append("IF without both branches")
     if called == "INDEX" and [token for _, token in two] == [",", "0"]:
         found.not_portable.append("INDEX with 0")
+
+
+def relative(text: str, row: int, column: int) -> str:
+    """The formula as it would read from any cell: references by their distance, as in R1C1 notation."""
+
+    def distance(match: re.Match[str]) -> str:
+        if match["text"]:
+            return match[0]
+        there = coordinates(match["letters"].upper() + match["row"])
+        down = f"R{there[0]}" if match["fixed_row"] else f"R[{there[0] - row}]"
+        return down + (f"C{there[1]}" if match["fixed_column"] else f"C[{there[1] - column}]")
+
+    return _CELL.sub(distance, text)

@@ -46,7 +46,8 @@ PORTABLE = frozenset(_PORTABLE.split())
 ONLY_TO_FORMAT = frozenset({"ISFORMULA"})  # no cell's value depends on it
 
 
-def _bare(function: str) -> str:
+def bare(function: str) -> str:
+    """A function's name without its prefix."""
     return function.upper().removeprefix(PREFIX).removeprefix("_XLWS.")
 
 
@@ -112,8 +113,8 @@ def formula_prefixes(book: Book) -> Iterator[Found]:
     Source: XlsxWriter, "Formulas added in Excel 2010 and later"
     """
     for each in book.formulas:
-        if bare := [name for name in each.facts.functions if name.upper() in PREFIXED]:
-            yield _at(each, f"{bare[0]} has no prefix", f"write _xlfn.{bare[0].upper()}")
+        if without := [name for name in each.facts.functions if name.upper() in PREFIXED]:
+            yield _at(each, f"{without[0]} has no prefix", f"write _xlfn.{without[0].upper()}")
 
 
 @rule("formula-sheet", Severity.REPAIR)
@@ -182,7 +183,7 @@ def formula_functions(book: Book) -> Iterator[Found]:
     """
     for each in book.formulas:
         allowed = PORTABLE | ONLY_TO_FORMAT if each.within == "conditional format" else PORTABLE
-        if strange := [name for name in each.facts.functions if _bare(name) not in allowed]:
+        if strange := [name for name in each.facts.functions if bare(name) not in allowed]:
             yield _at(each, f"{strange[0]} is not portable", "use functions that every program knows")
 
 

@@ -77,10 +77,8 @@ def duplicate_names(book: Book) -> Iterator[Found]:
     counted = Counter((each.get("name", "").casefold(), each.get("localSheetId")) for each in book.names)
     for (name, scope), count in counted.items():
         if count > 1:
-            where = (
-                book.titles[int(scope)] if (whole(scope) or 0) < len(book.titles) and whole(scope) is not None else ""
-            )
-            yield Found(f"the name '{name}' is defined {count} times", "define it once", where, name)
+            where = "for the workbook" if scope is None else f"on sheet {scope}"
+            yield Found(f"the name '{name}' is defined {count} times {where}", "define it once", "", name)
     for _, _, table in book.tables:
         name = table.get("displayName", "")
         if (name.casefold(), None) in counted:

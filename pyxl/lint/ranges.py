@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ class Range(NamedTuple):
         return (self.bottom - self.top + 1) * (self.right - self.left + 1)
 
 
+@lru_cache(maxsize=100_000)
 def parsed(text: str) -> Range | None:
     """A range such as A1:B2 or A1; None where it is none, or lies beyond XFD1048576."""
     first, _, last = text.replace("$", "").partition(":")

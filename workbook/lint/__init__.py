@@ -1,0 +1,1 @@
+"""`solbook lint`: whether a workbook file is sound, and keeps the rules of modelling."""
