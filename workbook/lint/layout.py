@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pyxl.cells import Formula, coordinates
 from pyxl.errors import UserError
 from pyxl.lint.book import Book, Cell, Sheet, Written, whole
-from pyxl.reader import Grid, ModelRows, model_rows
+from pyxl.reader import Grid, KeyedTable, ModelRows, keyed_tables, model_rows
 from pyxl.style import STYLES
 from workbook.analysis import analysis
 from workbook.sheets.documentation import SHEETS
@@ -130,16 +130,16 @@ class Layout:
             for sheet in self.sheets
         }
 
+    def tables(self, sheet: Sheet) -> list[KeyedTable]:
+        """The tables of a catalogue."""
+        keyed = any(self.value(cell) == "name" for cell in self.by_role[sheet.title].get("key", ()))
+        return list(keyed_tables(self.grids[sheet.title])) if keyed else []
+
     @cached_property
     def model(self) -> ModelRows | None:
         """The rows and strategies of Analysis; None where the file is not ours."""
-        names = {
-            (ANALYSIS, cell.address): value
-            for sheet in self.sheets
-            if sheet.title == ANALYSIS
-            for cell in sheet.cells
-            if cell.formula is not None and (value := self.value(cell)) is not None
-        }
+        heads = self.by_role.get(ANALYSIS, {}).get("name", ())
+        names = {(ANALYSIS, cell.address): value for cell in heads if (value := self.value(cell)) is not None}
         try:
             return model_rows(self.grids, ANALYSIS, analysis.quantities, names)
         except UserError:

@@ -23,13 +23,13 @@ from pyxl.lint.ranges import parsed
 from pyxl.lint.rules import Found, Rules, Severity, some
 from pyxl.operations import Apply, Expression, Operation
 from pyxl.quantity import BARE_LITERALS
-from pyxl.reader import keyed_tables
 from pyxl.scenario import DIFFERING, POSSIBLE
 from workbook.analysis import analysis
 from workbook.lint.layout import ABOUT, ANALYSIS, CALCULATED, CHECKS, Layout
 
 rule = Rules[Layout]()
 
+STANDARDS = "FAST 3.04-02 to 04; ICAEW 17 and 18"
 HELD_ELSEWHERE = {
     "R10": "Spaces, and brackets only where rank needs them: the printer writes every formula by one table "
     "(pyxl/readings/formula.py), whose tests compare it with Excel's rules. Signs are checked by formula-portable.",
@@ -48,6 +48,7 @@ ROUNDING = ("ROUND", "TRUNC", "INT", "FLOOR", "MROUND", "FIXED")
 DERIVED = ("Elasticities",)
 NEVER_NEGATIVE = ("byte", "byte/s", "byte/token", "FLOP", "FLOP/s", "FLOP/token", "s", "token", "device")
 CATALOGUES, CONSTANTS = ("Hardware", "Models"), "Constants"
+MOST_TOLD = 6  # cells of a circle
 LONG_SHEET = 100  # rows
 REPEATABLE_OPERATORS = 4
 
@@ -140,7 +141,7 @@ def units(layout: Layout) -> Iterator[Found]:
                     break
                 if (row, key) in grid and (row, unit) not in grid and layout.role_at(sheet, row, key) == "key":
                     yield Found(f"{grid[row, key]} has no unit", "give it one", sheet.title, f"{letter(unit)}{row}")
-        for table in keyed_tables(layout.grids[sheet.title]):
+        for table in layout.tables(sheet):
             for key_text, column in table.columns.items():
                 if key_text != "name" and (table.key_row - 1, column) not in grid:
                     where = f"{letter(column)}{table.key_row - 1}"
@@ -398,10 +399,9 @@ def no_circles(layout: Layout) -> Iterator[Found]:
 
     Source: Financial Modelling Code; FAST
     """
-    graph = _Graph(layout)
-    circle = graph.circle()
+    circle = _Graph(layout.distinct, {ANALYSIS}).circle() and _Graph(layout.formulas, set()).circle()
     if circle:
-        cells = " > ".join(f"{sheet}!{letter(column)}{row}" for sheet, row, column in circle[:6])
+        cells = " > ".join(f"{sheet}!{letter(column)}{row}" for sheet, row, column in circle[:MOST_TOLD])
         sheet, row, column = circle[0]
         yield Found(f"a circle of {len(circle)} cells: {cells}", "break it", sheet, f"{letter(column)}{row}")
 
@@ -410,38 +410,38 @@ Node = tuple[str, int, int]
 
 
 class _Graph:
-    """Which formula refers to which."""
+    """Which formulas refer to which. On sheets by row, a row is one node: without a circle of rows there is none of
+    cells, and rows are fewer."""
 
-    def __init__(self, layout: Layout) -> None:
-        self._written: dict[Node, Written] = {}
+    def __init__(self, formulas: list[Written], by_row: set[str]) -> None:
+        self._written: dict[Node, list[Written]] = {}
+        self._by_row = by_row
         columns: dict[tuple[str, int], list[int]] = {}
-        for each in layout.formulas:
+        for each in formulas:
             row, column = coordinates(each.cell)
-            self._written[each.sheet, row, column] = each
+            column = 0 if each.sheet in by_row else column
+            self._written.setdefault((each.sheet, row, column), []).append(each)
             columns.setdefault((each.sheet, column), []).append(row)
         self._columns = {place: sorted(rows) for place, rows in columns.items()}
 
-    def _needs(self, node: Node) -> list[Node]:
-        found: list[Node] = []
-        each = self._written[node]
-        for reference, sheet in zip(each.references, each.facts.reference_sheets, strict=True):
-            area = parsed(reference)
-            if area is None:
-                continue
-            title = sheet or node[0]
-            for column in range(area.left, area.right + 1):
-                rows = self._columns.get((title, column), [])
-                for index in range(bisect_left(rows, area.top), len(rows)):
-                    if rows[index] > area.bottom:
-                        break
-                    found.append((title, rows[index], column))
-        return found
+    def _needs(self, node: Node) -> Iterator[Node]:
+        for each in self._written[node]:
+            for reference, sheet in zip(each.references, each.facts.reference_sheets, strict=True):
+                area, title = parsed(reference), sheet or node[0]
+                if area is None:
+                    continue
+                for column in (0,) if title in self._by_row else range(area.left, area.right + 1):
+                    rows = self._columns.get((title, column), ())
+                    for index in range(bisect_left(rows, area.top), len(rows)):
+                        if rows[index] > area.bottom:
+                            break
+                        yield title, rows[index], column
 
     def circle(self) -> list[Node]:
         """The cells of a circle; none where there is none."""
         done: set[Node] = set()
         for start in self._written:
-            path: dict[Node, Iterator[Node]] = {} if start in done else {start: iter(self._needs(start))}
+            path: dict[Node, Iterator[Node]] = {} if start in done else {start: self._needs(start)}
             while path:
                 node = next(reversed(path))
                 needed = next(path[node], None)
@@ -452,7 +452,7 @@ class _Graph:
                     nodes = list(path)
                     return nodes[nodes.index(needed) :]
                 elif needed not in done:
-                    path[needed] = iter(self._needs(needed))
+                    path[needed] = self._needs(needed)
         return []
 
 
@@ -512,7 +512,7 @@ def restricted_inputs(layout: Layout) -> Iterator[Found]:
             for text in each.get("sqref", "").split()
             if (area := parsed(text))
         ]
-        named = [(table.key_row, table.end, table.columns["name"]) for table in keyed_tables(layout.grids[sheet.title])]
+        named = [(table.key_row, table.end, table.columns["name"]) for table in layout.tables(sheet)]
         free = [
             cell
             for cell in layout.by_role[sheet.title].get("input", ())
@@ -586,7 +586,7 @@ def provenance(layout: Layout) -> Iterator[Found]:
     """
     for sheet in layout.sheets:
         grid = layout.grids[sheet.title]
-        for table in keyed_tables(grid) if sheet.title in CATALOGUES else ():
+        for table in layout.tables(sheet) if sheet.title in CATALOGUES else ():
             labels = {column: label for label, column in table.heads.items()}
             for row, name in table.rows.items():
                 for key, column in table.columns.items():
