@@ -100,6 +100,8 @@ def _quoted(title: str, quoted: list[str]) -> str:
 def _name(found: Facts, token: str, before: str, after: str) -> None:
     if after == "(":
         found.functions.append(token)
+        if before == ":":
+            found.not_portable.append("a range that a function ends")
     elif after == "!":
         if not token.startswith(_STAND_IN_TITLE):
             found.sheets.append(token)
@@ -126,7 +128,7 @@ def _sign(
             return
         _close(found, open_.pop(), two)
         if after == ":":
-            found.not_portable.append("a range that a function ends")
+            found.not_portable.append("a range that a function begins")
     elif token == ",":
         if open_:
             open_[-1].commas += 1
@@ -135,7 +137,7 @@ def _sign(
     elif token == '"':
         found.open_quote = True
     elif token in _OPERATORS:
-        found.operators += token != ">" or before[1] != "<"
+        found.operators += f"{before[1]}{token}" not in ("<>", "<=", ">=")
         if token == "-" and (before[1] in _OPERATORS | {"", "(", ","}) and after in ("-", "("):
             found.not_portable.append(f"the sign in -{after}: write 0-")
     elif token == "%" and before[1] == "%":

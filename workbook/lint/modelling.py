@@ -469,14 +469,11 @@ def no_rounding(layout: Layout) -> Iterator[Found]:
 
 @rule("R21", Severity.RULE)
 def clear_labels(layout: Layout) -> Iterator[Found]:
-    """Sheets are named with letters, digits and blanks, quantities by keys of their own and labels, and times, bytes,
-    FLOPs, tokens and devices are never negative, but for differences, whose sign is the answer.
+    """Quantities have keys of their own and labels, and times, bytes, FLOPs, tokens and devices are never negative, but
+    for differences, whose sign is the answer. Our sheets have names of letters alone, which formulas need not quote.
 
     Source: Financial Modelling Code
     """
-    for title in (sheet.title for sheet in layout.sheets):
-        if not title.replace(" ", "").isalnum():
-            yield Found(f"the sheet name '{title}' holds signs", "use letters, digits and blanks", title)
     if layout.model is None:
         return
     grid = layout.model.grid
