@@ -16,6 +16,7 @@ from typing import NamedTuple
 from pyxl.cells import coordinates, letter
 from pyxl.formula_text import target
 from pyxl.layout.header import MASTER
+from pyxl.layout.table import source_head
 from pyxl.lint.book import Written
 from pyxl.lint.formula import relative
 from pyxl.lint.formulas import bare
@@ -577,7 +578,7 @@ def navigation(layout: Layout) -> Iterator[Found]:
 
 @rule("R26", Severity.RULE)
 def provenance(layout: Layout) -> Iterator[Found]:
-    """Each number of Hardware and Models has a source beside it, and each constant a reason and a source.
+    """Each number of Hardware and Models has a source beside it, its own or its row's, and each constant has one.
 
     Source: Financial Modelling Code; ICAEW 14
     """
@@ -587,8 +588,9 @@ def provenance(layout: Layout) -> Iterator[Found]:
             labels = {column: label for label, column in table.heads.items()}
             for row, name in table.rows.items():
                 for key, column in table.columns.items():
-                    number = isinstance(grid.cells.get((row, column)), float)
-                    if number and not table.source(row, str(labels.get(column))) and not table.source(row):
+                    label = str(labels.get(column))
+                    own = label if source_head(label) in table.heads else ""  # else the row's source is that of all
+                    if isinstance(grid.cells.get((row, column)), float) and not table.source(row, own):
                         what = f"{key} of {name} has no source"
                         yield Found(what, "write where it is from", sheet.title, f"{letter(column)}{row}")
         for key, (row, column) in grid.listed("Key", "Source").items() if sheet.title == CONSTANTS else ():
