@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable
 from io import BytesIO
@@ -136,6 +137,21 @@ def named(name: str, text: str = "Data!$B$2") -> Edit:
         assert count == 1
 
     return edit
+
+
+VALUES = (b"", b"-1", b"0", b"99999999999", b"NaN", b"zzz", b"A1", b"#REF!", b"x" * 300, b"1.5", b"'")
+
+
+def mutated(data: bytes, chance: random.Random) -> bytes:
+    """A byte, an attribute, an element or a text changed, doubled or lost."""
+    pattern = chance.choice((rb'="([^"]*)"', rb'="([^"]*)"', rb"(<\w+[^<>]*/>)", rb">([^<>]+)<", rb"(.)"))
+    matches = list(re.finditer(pattern, data, re.DOTALL))
+    if not matches:
+        return data
+    match = chance.choice(matches)
+    element = match[1].startswith(b"<")
+    other = chance.choice((b"", match[1] * 2, chance.choice(matches)[1]) if element else (*VALUES, match[1] * 2))
+    return data[: match.start(1)] + other + data[match.end(1) :]
 
 
 TITLES = ("H" * 32, "a/b", "'quoted", "quoted'", "History", "")

@@ -13,11 +13,11 @@ import pytest
 from pyxl import lint
 from pyxl.archive import packed
 from pyxl.errors import UserError
-from pyxl.lint import formulas
+from pyxl.lint import formulas, schema
 from pyxl.lint.book import Book
 from pyxl.lint.formula import facts, relative
 from pyxl.lint.rules import Finding, Severity
-from tests.pyxl.bad_workbooks import BAD, BOOK, SHEET, SOUND, Edit, formula, named
+from tests.pyxl.bad_workbooks import BAD, BOOK, SHEET, SOUND, Edit, formula, mutated, named
 
 SPOILED = [pytest.param(rule, edit, id=f"{rule}-{n}") for rule, edits in BAD.items() for n, edit in enumerate(edits)]
 RULES = {rule.identifier: rule for rule in lint.all_rules()}
@@ -159,28 +159,13 @@ def test_what_is_no_workbook_is_refused_in_a_line(data: bytes, tmp_path: Path) -
     assert "\n" not in str(refused.value)
 
 
-VALUES = (b"", b"-1", b"0", b"99999999999", b"NaN", b"zzz", b"A1", b"#REF!", b"x" * 300, b"1.5", b"'")
-
-
-def _mutated(data: bytes, chance: random.Random) -> bytes:
-    """A byte, an attribute, an element or a text changed, doubled or lost."""
-    pattern = chance.choice((rb'="([^"]*)"', rb'="([^"]*)"', rb"(<\w+[^<>]*/>)", rb">([^<>]+)<", rb"(.)"))
-    matches = list(re.finditer(pattern, data, re.DOTALL))
-    if not matches:
-        return data
-    match = chance.choice(matches)
-    element = match[1].startswith(b"<")
-    other = chance.choice((b"", match[1] * 2, chance.choice(matches)[1]) if element else (*VALUES, match[1] * 2))
-    return data[: match.start(1)] + other + data[match.end(1) :]
-
-
 def test_whatever_happened_to_a_file_it_is_judged_or_refused(tmp_path: Path) -> None:
     chance = random.Random(5)
     judged = 0
     for _ in range(300):
         contents = dict(SOUND)
         for part in chance.choices(sorted(contents), k=chance.randint(1, 4)):
-            contents[part] = _mutated(contents[part], chance)
+            contents[part] = mutated(contents[part], chance)
         try:
             found(contents, tmp_path)
             judged += 1
@@ -206,10 +191,8 @@ def test_a_broken_archive_is_judged_or_refused(tmp_path: Path) -> None:
 # Microsoft's schemas
 
 
+@pytest.mark.usefixtures("schemas")
 def test_the_schema_finds_what_no_rule_does(tmp_path: Path) -> None:
-    pytest.importorskip("openxml_audit")
-    from pyxl.lint import schema
-
     path = tmp_path / "a.xlsx"
     path.write_bytes(packed(SOUND))
     assert schema.findings(path) == []

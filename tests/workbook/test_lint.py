@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,11 +12,13 @@ from typing import Any
 import pytest
 
 from pyxl.archive import packed, parts
+from pyxl.errors import UserError
 from pyxl.lint.book import Book
 from pyxl.lint.rules import Severity
 from pyxl.readings.formula import RULES
 from pyxl.readings.printing import ATOM, Text
 from pyxl.writer import workbook_bytes
+from tests.pyxl.bad_workbooks import mutated
 from workbook import lint, study
 from workbook.book import plan
 from workbook.lint import modelling
@@ -182,6 +185,22 @@ def test_cells_may_use_the_functions_that_operations_print() -> None:
     assert printed == modelling.FUNCTIONS
 
 
+def test_whatever_happened_to_a_file_the_rules_judge_it_or_it_is_refused(sample: Sample) -> None:
+    chance, sound = random.Random(7), dict(sample.contents)
+    sheets = [name for name in sound if "worksheets/sheet" in name]
+    for _ in range(40):
+        sample.contents = dict(sound)
+        for part in [chance.choice(sheets), chance.choice(sorted(sound))]:
+            sample.contents[part] = mutated(sample.contents[part], chance)
+        try:
+            lint.findings(sample.layout().book.path)
+        except UserError:
+            continue
+    sample.contents = dict(sound)
+    sample.edit("Analysis", '<c r="G9"', '<c r=""')
+    assert "cell-order" in {finding.rule for finding in lint.findings(sample.layout().book.path)}
+
+
 # What we write
 
 
@@ -205,8 +224,8 @@ def test_a_workbook_with_macros_is_told_of_them(solbook: Any, tmp_path: Path) ->
     assert lint.clean([finding])
 
 
+@pytest.mark.usefixtures("schemas")
 def test_the_shipped_workbook_keeps_the_schemas_of_office(shipped: Path) -> None:
-    pytest.importorskip("openxml_audit")
     assert lint.findings(shipped, schema=True) == []
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from pyxl.cells import Formula, coordinates
 from pyxl.errors import UserError
 from pyxl.lint.book import Book, Cell, Sheet, Written, whole
+from pyxl.lint.ranges import parsed
 from pyxl.reader import Grid, KeyedTable, ModelRows, keyed_tables, model_rows
 from pyxl.style import STYLES
 from workbook.analysis import analysis
@@ -106,9 +107,10 @@ class Layout:
 
     @cached_property
     def formulas(self) -> list[Written]:
-        """The formulas in cells of our sheets."""
+        """The formulas in cells of our sheets; what has no place in the grid, the rules of cells tell."""
         titles = {sheet.title for sheet in self.sheets}
-        return [each for each in self.book.formulas if each.within == "cell" and each.sheet in titles]
+        cells = (each for each in self.book.formulas if each.within == "cell" and each.sheet in titles)
+        return [each for each in cells if parsed(each.cell)]
 
     @cached_property
     def distinct(self) -> list[Written]:
