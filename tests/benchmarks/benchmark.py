@@ -74,6 +74,7 @@ def commands(folder: Path, runs: int) -> str:
         "`solbook --version`": (*SOLBOOK, "--version"),
         "`solbook compute --json`": (*SOLBOOK, "compute", "--json"),
         "`solbook build`": (*SOLBOOK, "build", "-o", "shipped.xlsx"),
+        "`solbook lint`": (*SOLBOOK, "lint", "shipped.xlsx"),
         "`solbook verify --with formualizer`": (*SOLBOOK, "verify", "shipped.xlsx", "--with", "formualizer"),
         "`solbook verify --with formulas`": (*SOLBOOK, "verify", "shipped.xlsx", "--with", "formulas"),
     }

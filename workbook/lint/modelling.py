@@ -45,6 +45,7 @@ ABOUT_TELLS = ("Made by", "What it computes", "What it leaves out", "Sheets", "C
 GATHERING = (POSSIBLE, DIFFERING)
 OPEN = ("input", "name", "look-up", "reported")
 FUNCTIONS = frozenset(("CEILING", "IF", "IFERROR", "INDEX", "MATCH", "MAX", "MIN", "SUM", "SUMPRODUCT"))
+VALUES = frozenset(("TRUE", "FALSE"))  # LibreOffice writes TRUE()
 ROUNDING = ("ROUND", "TRUNC", "INT", "FLOOR", "MROUND", "FIXED")
 DERIVED = ("Elasticities",)
 NEVER_NEGATIVE = ("byte", "byte/s", "byte/token", "FLOP", "FLOP/s", "FLOP/token", "s", "token", "device")
@@ -240,7 +241,7 @@ def few_functions(layout: Layout) -> Iterator[Found]:
     Source: FAST 3.03-04; the Enron corpus
     """
     for each in layout.distinct:
-        if strange := [name for name in each.facts.functions if bare(name) not in FUNCTIONS]:
+        if strange := [name for name in each.facts.functions if bare(name) not in FUNCTIONS | VALUES]:
             yield Found(f"the function {strange[0]}", f"use {', '.join(sorted(FUNCTIONS))}", each.sheet, each.cell)
 
 
