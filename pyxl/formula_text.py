@@ -39,7 +39,8 @@ class Target:
     last: tuple[int, int]
 
 
-def _tokens(text: str) -> Iterator[tuple[str, str]]:
+def tokens(text: str) -> Iterator[tuple[str, str]]:
+    """The tokens of a formula with their kind: text, reference, number, error, name, blank or sign."""
     for match in _TOKEN.finditer(text.removeprefix("=")):
         assert match.lastgroup is not None
         yield match.lastgroup, match[0]
@@ -60,12 +61,12 @@ def target(reference: str) -> Target:
 
 def references(text: str) -> list[Target]:
     """All references of a formula, from left to right."""
-    return [target(token) for kind, token in _tokens(text) if kind == "reference"]
+    return [target(token) for kind, token in tokens(text) if kind == "reference"]
 
 
 def renamed(text: str, name_of: Callable[[Target], str | None]) -> str:
     """The formula, without the leading =, with names in place of references; where there is none, as it stands."""
-    return "".join((name_of(target(token)) or token) if kind == "reference" else token for kind, token in _tokens(text))
+    return "".join((name_of(target(token)) or token) if kind == "reference" else token for kind, token in tokens(text))
 
 
 def canonical(text: str) -> tuple[str | Target, ...]:
@@ -74,7 +75,7 @@ def canonical(text: str) -> tuple[str | Target, ...]:
     Whether references are absolute counts for nothing: the cells that they name are the same.
     """
     said: list[str | Target] = []
-    for kind, token in _tokens(text):
+    for kind, token in tokens(text):
         if kind == "blank" or token == "@":
             continue
         if kind == "number" and isfinite(float(token)):

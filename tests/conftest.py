@@ -32,6 +32,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(reason)
 
 
+@pytest.fixture
+def schemas() -> None:
+    """Office's schemas, of a package that the extra `test` installs."""
+    if os.environ.get(REQUIRED) != "1":
+        pytest.importorskip("openxml_audit")
+
+
 @pytest.fixture(scope="session")
 def app() -> Iterator[Any]:
     """The one running LibreOffice of this worker, as an xlwings.App."""

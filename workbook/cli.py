@@ -221,6 +221,33 @@ def diff(old: Path, new: Path, *, strategy: str | None, between: tuple[str, str]
 
 
 @solbook.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every finding.")
+@click.option("--schema", is_flag=True, help="Validate against Office's schemas too: slower, needs openxml-audit.")
+@click.option("--rules", is_flag=True, help="Explain every rule, with its source.")
+def lint(file: Path | None, *, as_json: bool, schema: bool, rules: bool) -> None:
+    """Check that Excel will open FILE without a repair, and that it keeps the rules of modelling.
+
+    Exit code 0 if it is clean, but for advice, 1 if it is not, 2 if FILE is no workbook.
+    """
+    from workbook import lint as run
+
+    if rules:
+        for theme, name, severity, explanation, source in run.rules():
+            click.echo(f"{theme}: {name} ({severity}). {explanation} Source: {source}")
+        return
+    if file is None:
+        raise UserError("lint needs the workbook to check: solbook lint FILE")
+    found = run.findings(file, schema=schema)
+    if as_json:
+        click.echo(json.dumps(run.as_json(file, found), indent=1))
+    else:
+        for line in run.lines(file, found):
+            click.echo(line)
+    sys.exit(0 if run.clean(found) else 1)
+
+
+@solbook.command()
 @click.argument("runs", type=click.Path(path_type=Path), required=False, metavar="[RUNS.csv]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every row.")
 def validate(runs: Path | None, as_json: bool) -> None:

@@ -56,6 +56,7 @@ def lay_out_sources(sheet: Sheet, uses: Iterable[tuple[str, str]]) -> None:
     sheet.put_row(FIRST_ROW + 1, 1, ["Source", "Supports"], "header")
     sheet.widths.update({1: 110, 2: 110})
     sheet.freeze = f"A{FIRST_ROW + 2}"
+    sheet.title_rows = (1, FIRST_ROW + 1)
     for line, source in enumerate(sorted(grouped, key=str.casefold), start=FIRST_ROW + 2):
         sheet.put(line, 1, source, "prose")
         sheet.put(line, 2, ", ".join(dict.fromkeys(grouped[source])), "prose")

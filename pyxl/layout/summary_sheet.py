@@ -71,7 +71,7 @@ def lay_out(
         line = row + slot
         own = {"slot": Reference(f"${letter(NUMBER)}{line}", slot)}
         place = partial(_place, own, across)
-        sheet.put(line, NUMBER, slot, "word")
+        sheet.put(line, NUMBER, slot, "constant")
         cell = formula_cell(name_link, place)
         sheet.put(line, STRATEGY, cell, "result")
         own["own name"] = Reference(f"${letter(STRATEGY)}{line}", cell.value)

@@ -75,8 +75,10 @@ def commands(folder: Path, runs: int) -> str:
         "`solbook --version`": (*SOLBOOK, "--version"),
         "`solbook compute --json`": (*SOLBOOK, "compute", "--json"),
         "`solbook build`": (*SOLBOOK, "build", "-o", "shipped.xlsx"),
+        "`solbook audit`": (*SOLBOOK, "audit", "shipped.xlsx"),
         "`solbook explain`": (*SOLBOOK, "explain", "shipped.xlsx", "step_time_lower_bound"),
         "`solbook diff`": (*SOLBOOK, "diff", "shipped.xlsx", "other.xlsx"),
+        "`solbook lint`": (*SOLBOOK, "lint", "shipped.xlsx"),
         "`solbook verify --with formualizer`": (*SOLBOOK, "verify", "shipped.xlsx", "--with", "formualizer"),
         "`solbook verify --with formulas`": (*SOLBOOK, "verify", "shipped.xlsx", "--with", "formulas"),
     }
