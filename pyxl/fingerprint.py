@@ -58,10 +58,10 @@ def require_replaceable(path: Path, *, force: bool) -> None:
         return
     from openpyxl import load_workbook
 
-    from pyxl.evaluators import contents
+    from pyxl.workbook_file import read
 
     try:
-        found = contents(path)
+        found = read(path).held
         with path.open("rb") as file:  # closed at once: an open file cannot be replaced on Windows
             book: Any = load_workbook(file, read_only=True)
             properties = book.custom_doc_props

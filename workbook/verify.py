@@ -4,37 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from pyxl.cells import Formula, Place, Value
 from pyxl.errors import MissingProgram, UserError
-from pyxl.evaluators import EVALUATORS, contents
+from pyxl.evaluators import EVALUATORS
+from pyxl.workbook_file import WorkbookFile, read
 from workbook.comparison import Difference, agree, compare
 from workbook.file_inputs import read_inputs
 
 
 def differences(path: Path, evaluator: str) -> tuple[list[Difference], int]:
     """Where a file and the Python engine differ, and how many values were compared."""
-    found = contents(path)
+    file = read(path)
     recalculated = EVALUATORS[evaluator](path)
     try:
-        compared = list(compare(read_inputs(found, recalculated), recalculated))
+        compared = list(compare(read_inputs(file.held, recalculated), recalculated))
         scales = {(each.sheet, each.cell): each.scale for each, _ in compared}
-        compared.extend(_stored(path, found, recalculated, scales))
+        compared.extend(_stored(file, recalculated, scales))
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
     return [difference for difference, equal in compared if not equal], len(compared)
 
 
 def _stored(
-    path: Path,
-    found: Mapping[Place, Any],
+    file: WorkbookFile,
     recalculated: Mapping[Place, Value],
     scales: Mapping[Place, float],
 ) -> Iterator[tuple[Difference, bool]]:
     """Values stored beside formulas, which previews and scripts read: they must be what the formula gives."""
-    stored = contents(path, stored_values=True)
-    formulas = [place for place, content in found.items() if isinstance(content, Formula)]
+    stored = file.stored
+    formulas = [place for place, content in file.held.items() if isinstance(content, Formula)]
     if not any(place in stored for place in formulas):  # written by a program that stores none
         return
     for place in formulas:

@@ -25,7 +25,7 @@ from typing import Any
 from openpyxl import load_workbook
 
 from pyxl import cells
-from pyxl.cells import Formula, Place, Value, coordinates
+from pyxl.cells import Place, Value, coordinates
 from pyxl.errors import UserError
 from pyxl.files import require_workbook
 
@@ -52,26 +52,6 @@ def plain(value: Any) -> Value:
     """A cell value as openpyxl or an evaluator's package gives it, as a `Value`."""
     value = cells.plain(value)
     return value if isinstance(value, bool | str) else float(value)
-
-
-def contents(path: Path, *, stored_values: bool = False) -> dict[Place, Any]:
-    """What each cell that is not empty holds: a `Formula`, or a value.
-
-    With `stored_values`, the value last stored in the file in place of each formula. Raises `UserError`
-    for a file that is no workbook.
-    """
-    require_workbook(path)
-    found: dict[Place, Any] = {}
-    try:
-        with path.open("rb") as file:
-            book: Any = load_workbook(file, read_only=True, data_only=stored_values)
-            for sheet in book.worksheets:
-                for cell in (cell for row in sheet.iter_rows() for cell in row if cell.value is not None):
-                    formula = cell.data_type == "f" and not stored_values
-                    found[sheet.title, cell.coordinate] = Formula(cell.value) if formula else cell.value
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError, SyntaxError) as error:
-        raise UserError(f"{path} is damaged: {error}") from error
-    return found
 
 
 def require_place(place: Place, sheets: list[str]) -> None:

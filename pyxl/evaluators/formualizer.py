@@ -10,7 +10,8 @@ from openpyxl.utils.cell import coordinate_to_tuple
 
 from pyxl.cells import Formula, Place, Value
 from pyxl.errors import MissingProgram
-from pyxl.evaluators import NO_EDITS, contents, plain, require_place
+from pyxl.evaluators import NO_EDITS, plain, require_place
+from pyxl.workbook_file import read
 
 try:
     import formualizer as package
@@ -33,7 +34,7 @@ class Workbook:
 
     def __init__(self, path: Path) -> None:
         """Raises `UserError` for a file that is no workbook."""
-        self._contents = contents(path)
+        self._contents = read(path).held
         self._book = package.Workbook.from_path(str(path))
 
     def calculate(self, edits: Mapping[Place, Value] = NO_EDITS) -> dict[Place, Value]:

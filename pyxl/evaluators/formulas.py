@@ -12,7 +12,8 @@ from typing import Any
 
 from pyxl.cells import Formula, Place, Value
 from pyxl.errors import MissingProgram, UserError
-from pyxl.evaluators import NO_EDITS, contents, edited_copy, plain
+from pyxl.evaluators import NO_EDITS, edited_copy, plain
+from pyxl.workbook_file import read
 
 try:
     import formulas as package
@@ -40,7 +41,7 @@ class Workbook:
         """Raises `UserError` for a file that is no workbook, or has a formula that the package cannot read."""
         with edited_copy(path, NO_EDITS) as copy, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._contents = contents(copy)
+            self._contents = read(copy).held
             self._book = copy.name
             try:
                 # Completing a model opens the files that it links to, and shows a progress bar.

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from pyxl.cells import Formula, Place, Value
 from pyxl.errors import UserError
-from pyxl.evaluators import COPY_NAME, NO_EDITS, contents, edited_copy, plain
+from pyxl.evaluators import COPY_NAME, NO_EDITS, edited_copy, plain
 from pyxl.libreoffice.running import running
+from pyxl.workbook_file import read
 
 TIME_LIMIT = 120.0  # seconds; a conversion takes one or two
 WORKBOOK_FILTER = "Calc MS Excel 2007 XML"
@@ -34,6 +35,6 @@ def evaluate(path: Path, edits: Mapping[Place, Value] = NO_EDITS, time_limit: fl
                 raise UserError(f"LibreOffice did not finish {path} within {time_limit:g} seconds") from None
         if not (out / COPY_NAME).exists():
             raise UserError(f"LibreOffice cannot open {path}")
-        values = {place: plain(value) for place, value in contents(out / COPY_NAME, stored_values=True).items()}
+        values = {place: plain(value) for place, value in read(out / COPY_NAME).stored.items()}
         # A formula that gives an empty text leaves no value in the file.
-        return {place: "" for place, content in contents(copy).items() if isinstance(content, Formula)} | values
+        return {place: "" for place, content in read(copy).held.items() if isinstance(content, Formula)} | values

@@ -13,9 +13,10 @@ import pytest
 from openpyxl import Workbook
 
 from pyxl.errors import UserError
-from pyxl.evaluators import EVALUATORS, contents, formualizer, formulas, libreoffice
+from pyxl.evaluators import EVALUATORS, formualizer, formulas, libreoffice
 from pyxl.files import require_workbook
 from pyxl.libreoffice import engine, running
+from pyxl.workbook_file import read
 
 SHEET, OTHER = "My Inputs", "Results"
 WRONG = b"<v>999</v>"
@@ -54,7 +55,7 @@ def path(tmp_path: Path) -> Path:
     with zipfile.ZipFile(plain) as source, zipfile.ZipFile(planted, "w") as target:
         for part in source.namelist():
             target.writestr(part, source.read(part).replace(b"<v></v>", WRONG).replace(b"<v />", WRONG))
-    stored = contents(planted, stored_values=True)
+    stored = read(planted).stored
     assert all(stored[OTHER, f"A{row}"] == 999 for row in range(1, 12))
     return planted
 

@@ -14,8 +14,9 @@ from openpyxl import load_workbook
 
 from pyxl import reader
 from pyxl.cells import Place, Value, letter
-from pyxl.evaluators import contents, formualizer, formulas, libreoffice
+from pyxl.evaluators import formualizer, formulas, libreoffice
 from pyxl.plan import Plan
+from pyxl.workbook_file import read
 from workbook import study as studies
 from workbook.analysis import analysis
 from workbook.book import plan
@@ -124,7 +125,7 @@ def planned(study: Study) -> Plan:
 @pytest.fixture(scope="session")
 def held(shipped: Path) -> dict[Place, Any]:
     """What each cell of the shipped workbook holds."""
-    return contents(shipped)
+    return read(shipped).held
 
 
 @pytest.fixture(scope="session")

@@ -18,12 +18,12 @@ from openpyxl.utils.cell import get_column_letter, range_boundaries
 
 from pyxl import reader
 from pyxl.cells import Formula, Place
-from pyxl.evaluators import contents
 from pyxl.layout.model_sheet import SLOTS, SPARE_SLOTS
 from pyxl.naming import is_cell_address
 from pyxl.plan import Formula as PlannedFormula
 from pyxl.plan import Plan
 from pyxl.quantity import Kind
+from pyxl.workbook_file import read
 from workbook.analysis import analysis
 from workbook.study import Study
 
@@ -49,7 +49,7 @@ def formulas(held: Mapping[Place, Any]) -> dict[Place, str]:
 @pytest.fixture(scope="module")
 def stored(shipped: Path) -> dict[Place, Any]:
     """What a program that computes nothing shows."""
-    return contents(shipped, stored_values=True)
+    return read(shipped).stored
 
 
 def tokens(formula: str) -> list[Token]:
@@ -219,8 +219,7 @@ def test_the_summary_has_a_line_per_slot(
 def test_sheets_stand_in_reading_order(book: Any) -> None:
     assert book.sheetnames == [
         "Summary", "Analysis", *ONE_STRATEGY, "Hardware", "Models", "Choices", "Constants", "Checks", "Formulas",
-        "Validation",
-        "Sources", "About",
+        "Validation", "Sources", "Study", "About",
     ]  # fmt: skip
     assert book.active.title == "Summary"
 

@@ -11,7 +11,7 @@ import pytest
 
 from pyxl import reader
 from pyxl.cells import Place
-from pyxl.evaluators import contents
+from pyxl.workbook_file import read
 from workbook import comparison
 from workbook.file_inputs import read_inputs
 
@@ -145,7 +145,7 @@ class TestInLibreOffice:
         at(*rows.grid.place(rows.rows["expert_parallel_size"], last + 1)).value = 8
         path = tmp_path / "saved.xlsx"
         opened.save(path)
-        held, values = contents(path), contents(path, stored_values=True)
+        held, values = read(path).held, read(path).stored
         assert differing(held, values) == []
         computed = read_inputs(held, values).values()
         assert list(computed) == [*rows.columns, "DualPipe, 8-way experts"]

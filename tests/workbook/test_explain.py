@@ -9,8 +9,8 @@ import pytest
 
 from pyxl import reader
 from pyxl.cells import letter
-from pyxl.evaluators import contents
 from pyxl.quantity import Kind
+from pyxl.workbook_file import read
 from workbook.analysis import analysis
 
 OWN = "PP16 EP64 ZeRO-1 DualPipe"
@@ -88,7 +88,7 @@ class TestMeaning:
         found = explained("bound", strategy=None)
         place = grids["Summary"].beside("Fastest strategy that fits in memory")
         assert place
-        assert found["strategy"] == contents(shipped, stored_values=True)[grids["Summary"].place(*place)]
+        assert found["strategy"] == read(shipped).stored[grids["Summary"].place(*place)]
         assert "fastest that fits" in found["remark"]
 
     def test_the_only_strategy_needs_no_name(self, explained: Explained, solbook: Any, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ import pytest
 import xlwings as xw
 from openpyxl import load_workbook
 
-from pyxl import reader
+from pyxl import reader, workbook_file
 from pyxl.cells import Formula, Place, Value
-from pyxl.evaluators import contents, formualizer, libreoffice
+from pyxl.evaluators import formualizer, libreoffice
 from pyxl.style import STYLES
 from workbook import addin, comparison, study
 from workbook.addin.opened import opened as read
@@ -44,7 +44,7 @@ def path(solbook: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cells(path: Path) -> dict[Place, Any]:
-    return contents(path)
+    return workbook_file.read(path).held
 
 
 @pytest.fixture(scope="module")

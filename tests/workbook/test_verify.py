@@ -13,7 +13,7 @@ from openpyxl import Workbook
 
 from pyxl import reader
 from pyxl.cells import Place
-from pyxl.evaluators import contents
+from pyxl.workbook_file import read
 from workbook import verify
 from workbook.cli import main
 from workbook.file_inputs import read_inputs
@@ -185,7 +185,7 @@ def test_an_added_device_is_followed(typed: Any, rows: reader.ModelRows, held: M
     added["Hardware", f"{column}{last + 1}"] = 9e12
     path = typed(added | {rows.place("hardware", STRATEGY): "My chip"})
     assert differences(path) == []
-    assert read_inputs(contents(path), {}).values()[STRATEGY]["hbm_peak"] == 9e12
+    assert read_inputs(read(path).held, {}).values()[STRATEGY]["hbm_peak"] == 9e12
 
 
 @pytest.mark.libreoffice
@@ -203,7 +203,7 @@ class TestThroughLibreOffice:
         row, free = rows.rows["step_time_lower_bound"] + 3, max(rows.rows.values()) + 10
         sheet[f"{row}:{row}"].move(sheet[f"A{free}"])
         opened.save(tmp_path / "moved.xlsx")
-        found = reader.model_rows(reader.grids(contents(tmp_path / "moved.xlsx")), "Analysis", rows.rows, {})
+        found = reader.model_rows(reader.grids(read(tmp_path / "moved.xlsx").held), "Analysis", rows.rows, {})
         assert found.rows["step_time_lower_bound"] == free
         assert found.columns == {name: column + 1 for name, column in rows.columns.items()}
         assert verified(tmp_path / "moved.xlsx")[0] == 0
