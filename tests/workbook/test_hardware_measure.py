@@ -307,6 +307,15 @@ def test_without_packages_it_says_what_to_install(monkeypatch: pytest.MonkeyPatc
     assert "pip install torch or numpy" in str(measured().exception)
 
 
+def test_a_torch_that_does_not_load_is_said(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('libcudnn.so.9: cannot open shared object file')")
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{Path(__file__).parents[2]}"}
+    command = [sys.executable, "-m", "workbook.cli", "hardware", "measure"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
+    assert "does not load: libcudnn.so.9" in ran.stderr
+
+
 def test_a_gpu_that_is_not_there_is_said() -> None:
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():

@@ -59,8 +59,10 @@ def arrays(device: str | None, place: Launch) -> Arrays:
     Raises `UserError` where the device or the packages are missing.
     """
     if _installed("torch"):
-        import torch
-
+        try:
+            import torch
+        except (ImportError, OSError) as error:  # it loads the vendor's libraries
+            raise UserError(f"PyTorch is installed but does not load: {_first_line(error)}") from error
         from workbook.hardware_measure.torch_arrays import TorchArrays
 
         if device == "cuda" and not torch.cuda.is_available():
