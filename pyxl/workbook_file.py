@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -58,6 +58,7 @@ class WorkbookFile:
     external_links: tuple[str, ...]
     has_macros: bool
     is_manual: bool
+    properties: Mapping[str, str]  # custom ones
 
     @cached_property
     def held(self) -> dict[Place, Any]:
@@ -106,6 +107,7 @@ class _Package:
             tuple(sorted(self._external_links())),
             any(part.endswith(_MACROS) for part in self._parts),
             mode is not None and mode.get("calcMode") == "manual",
+            dict(self._properties()),
         )
 
     def _root(self, part: str) -> Any:
@@ -139,6 +141,11 @@ class _Package:
         for part in self._parts:
             if part.startswith(_EXTERNAL):
                 yield from (target for mode, target in self._relations(part).values() if mode)
+
+    def _properties(self) -> Iterator[tuple[str, str]]:
+        part = "docProps/custom.xml"
+        if part in self._parts:
+            yield from ((each.get("name", ""), "".join(each.itertext())) for each in self._root(part))
 
     def _shared_strings(self) -> Iterator[str]:
         part = "xl/sharedStrings.xml"

@@ -376,6 +376,11 @@ def _device(fields: Mapping[str, Any], place: str) -> Device:
     return device
 
 
+def require_device(fields: Mapping[str, Any], place: str) -> None:
+    """Raise `UserError`, as loading does, where the content of a hardware file is not right."""
+    _device(fields, place)
+
+
 def _hardware_table(devices: Iterable[Device]) -> Table:
     names = tuple(table_columns()[HARDWARE])
     rows: list[dict[str, Any]] = []

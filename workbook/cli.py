@@ -300,7 +300,7 @@ def model_show(reference: str, batch: int, seq_len: int, as_json: bool) -> None:
 
 @solbook.group()
 def hardware() -> None:
-    """Hardware: list and show devices, write a file for a new one, check it, import measurements."""
+    """Hardware: list and show devices, write a file for a new one, check it, import measurements or make them."""
 
 
 @hardware.command("list")
@@ -336,18 +336,43 @@ def hardware_import(
     """
     from workbook.hardware_logs import importing
     from workbook.hardware_logs.records import Supplied
+
+    _take_over(*importing.read(logs, Supplied(dtype, ranks, ranks_per_node), into), into, name, force=force)
+
+
+@hardware.command("measure")
+@click.option("--device", type=click.Choice(["cuda", "cpu"]), help="What to measure; a GPU where PyTorch finds one.")
+@click.option("--quick", is_flag=True, help="A few seconds, for a first look, instead of a minute or two.")
+@click.option("--into", type=click.Path(path_type=Path), metavar="FILE", help="The hardware file to begin or extend.")
+@click.option("--name", help="The device, where FILE is new; else as the machine names it.")
+@click.option("--force", is_flag=True, help="Replace numbers of other origin in FILE too, but none of a data sheet.")
+def hardware_measure(*, device: str | None, quick: bool, into: Path | None, name: str | None, force: bool) -> None:
+    """Measure matrix multiplications and memory bandwidth on this machine, with PyTorch or else numpy.
+
+    Under a launcher with several ranks, collectives instead: torchrun --nproc-per-node 8 --no-python solbook hardware
+    measure. Without --into nothing is written.
+    """
+    from workbook.hardware_measure import measuring
+
+    if found := measuring.run(device, into, name, quick=quick):
+        _take_over(*found, into, name, force=force)
+
+
+def _take_over(taken: Any, device: str, into: Path | None, name: str | None, *, force: bool) -> None:
+    """Print what was measured and write it into a hardware file if there is one."""
+    from workbook.hardware_logs.importing import require_numbers
     from workbook.hardware_logs.report import print_tables
 
-    taken, device = importing.read(logs, Supplied(dtype, ranks, ranks_per_node), into)
     print_tables(taken)
-    importing.require_numbers(taken)
+    require_numbers(taken)
     if into is None:
         click.echo("Nothing was written: say where with --into FILE.toml")
         return
     from workbook.hardware_logs.hardware_file import write
 
-    write(into, taken.findings, name or (None if into.exists() else device), force=force)
-    click.echo(f"{into}: {len(taken.findings)} measured numbers. Use it: solbook build --hardware {into}")
+    write(into, taken.findings, name, device, force=force)
+    numbers = "1 measured number" if len(taken.findings) == 1 else f"{len(taken.findings)} measured numbers"
+    click.echo(f"{into}: {numbers}. Use it: solbook build --hardware {into}")
 
 
 @hardware.command("show")

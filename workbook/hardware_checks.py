@@ -18,15 +18,23 @@ SHIPPING, ANNOUNCED = "shipping", "announced"
 EXAMPLE = "Example"  # how the sources of `solbook hardware new` begin
 SCALES = {
     "FLOP/s": (1e12, "TFLOP/s"), "byte/s": (1e9, "GB/s"), "byte": (2.0**30, "GiB"), "s": (1e-6, "us"), "1": (1, ""),
-    "device": (1, "devices"),
+    "device": (1, "devices"), "W": (1, "W"), "USD/device/hour": (1, "USD/device/hour"),
 }  # fmt: skip
 # From a slow laptop to far beyond the largest chip announced: outside, the unit is wrong.
-PLAUSIBLE = {"FLOP/s": (1e8, 1e19), "byte/s": (1e6, 1e16), "byte": (1e8, 1e14), "s": (1e-10, 1e-2)}
+PLAUSIBLE = {
+    "FLOP/s": (1e8, 1e19),
+    "byte/s": (1e6, 1e16),
+    "byte": (1e8, 1e14),
+    "s": (1e-10, 1e-2),
+    "W": (1, 1e5),
+    "USD/device/hour": (1e-3, 1e4),
+}
 RATES = ("bf16", "fp8", "fp4", "hbm", "scale_up", "scale_out")
 LOWEST_SHARE = 0.45  # MI300X reaches 49 % of its FP8 peak, the least of the shipped devices; a doubled peak gives 40 %
 HIGHEST_RING_SHARE = 0.9  # rings reach 76 to 82 % of NVLink
 ARITHMETIC_INTENSITY = (5, 2000)  # FLOP/byte, BF16 over HBM: 37 to 560 for the shipped devices
 USUAL_FP8, USUAL_FP4, SPARSE_FP8 = 2.1, 3.2, 4
+LARGEST_POWER, LARGEST_PRICE = 3000, 30  # W, USD/hour: twice the most of a shipped device, 1400 and 12.29
 LARGEST_NIC, NODE_OF_NICS = 100e9, 400e9  # one NIC of 800 Gb/s; eight of 400 Gb/s
 
 COMPUTE_ABOVE = (
@@ -65,7 +73,7 @@ class Finding:
 
 def findings(device: Device, catalogue: Iterable[Device] = ()) -> list[Finding]:
     """All that is found, errors first; with a catalogue, also against its devices of the same chip."""
-    checks = (_magnitudes, _shares, _curves, _precisions, _networks, _memory, _provenance)
+    checks = (_magnitudes, _shares, _curves, _precisions, _networks, _memory, _run_costs, _provenance)
     found = [finding for check in checks for finding in check(device)]
     found.extend(_relatives(device, catalogue))
     return sorted(found, key=lambda finding: not finding.is_error)
@@ -171,6 +179,22 @@ def _memory(device: Device) -> Iterator[Finding]:
     text = f"{_number(device, 'memory_capacity')}, {label:.6g} GB"
     advice = f'write {round(label)} with unit = "GiB"' if label == round(label) else "check GB against GiB"
     yield Finding(f"{text}: memory comes in whole GiB, an 80 GB label means 80 GiB: {advice}")
+
+
+def _run_costs(device: Device) -> Iterator[Finding]:
+    low, high = "device_price_low", "device_price_high"
+    ratio = _ratio(device, low, high)
+    if ratio is not None and ratio > 1:
+        yield Finding(
+            f"{_number(device, low)}, above [{high}], {device.numbers[high].value:g}: exchange them", is_error=True
+        )
+    for key, most, whole in (
+        ("device_power", LARGEST_POWER, "node or superchip"),
+        (low, LARGEST_PRICE, "whole instance"),
+        (high, LARGEST_PRICE, "whole instance"),
+    ):
+        if key in device.numbers and device.numbers[key].value > most:
+            yield Finding(f"{_number(device, key)}, that of a {whole}: divide by its devices")
 
 
 def _provenance(device: Device) -> Iterator[Finding]:

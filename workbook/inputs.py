@@ -256,7 +256,6 @@ analysis.input(
     "Price per device-hour",
     2,
     "What an hour of one device costs. Source: DeepSeek-V3 report, arXiv 2412.19437, Table 1",
-    number_format="0.00",
 )
 analysis.input(
     "flop_convention",
@@ -389,3 +388,6 @@ _device("scale_out_measured", "byte/s", "Scale-out measured", "Measured, per NIC
 _device("nics_per_device", "1", "NICs per device", "NICs of a node over its devices; empty counts as 1.")
 _device("scale_up_latency", "s", "Scale-up latency", "Of one hop between devices of a domain; empty counts as 0.")
 _device("scale_out_latency", "s", "Scale-out latency", "Of one hop between nodes; empty counts as 0.")
+_device("device_power", "W", "Power", "Full power of one device (TDP), without its host; empty where unknown.")
+_device("device_price_low", "USD/device/hour", "Lowest price", "Of the providers found; empty where unknown.")
+_device("device_price_high", "USD/device/hour", "Highest price", "Of the providers found; empty where unknown.")

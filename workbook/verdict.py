@@ -6,6 +6,8 @@ from workbook.model import analysis, quantity
 
 analysis.section("Verdict")
 PERCENT = "0.0%"
+COST_IF_PRICED = '[=0]"price unknown";$#,##0'
+ENERGY_IF_POWERED = '[=0]"power unknown";[>=1000000000]#,##0.00,,," GWh";#,##0.0,," MWh"'
 
 
 @quantity("1", "Communication / compute", number_format="0.00")
@@ -69,6 +71,29 @@ def training_days(training_device_hours, devices, hours_per_day):
 def training_cost(training_device_hours, device_hour_price):
     """Device-hours times their price."""
     return training_device_hours * device_hour_price
+
+
+@quantity("USD", "Cost of the run at the lowest price", number_format=COST_IF_PRICED)
+def training_cost_low(training_device_hours, device_price_low):
+    """The same at the lowest price of the hardware that was found, whatever the strategy's own is; unknown (0) where
+    the sheet Hardware has none.
+    """
+    return training_device_hours * device_price_low
+
+
+@quantity("USD", "Cost of the run at the highest price", number_format=COST_IF_PRICED)
+def training_cost_high(training_device_hours, device_price_high):
+    """The same at the highest price that was found; unknown (0) where the sheet Hardware has none."""
+    return training_device_hours * device_price_high
+
+
+@quantity("W*hour", "Energy of the run at full power", number_format=ENERGY_IF_POWERED)
+def training_energy(device_power, world_size, training_days, hours_per_day):
+    """Accelerators alone, each at its full power for the days of the run: an upper figure for that time, as a device
+    that waits draws less. A run that takes longer than the lower bound takes more; hosts, network and cooling come on
+    top. Unknown (0) where the sheet Hardware has no power.
+    """
+    return device_power * world_size * training_days * hours_per_day
 
 
 analysis.section("Break-even")

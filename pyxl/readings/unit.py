@@ -23,7 +23,7 @@ except ModuleNotFoundError as error:  # spreadsheets' own Pythons come without p
 from pyxl.operations import Apply, Expression, Literal, Operation, Symbol, complete
 from pyxl.readings.words import words
 
-BASE_UNITS = ("FLOP", "byte", "token", "device", "s", "hour", "day", "USD", "text", "truth")
+BASE_UNITS = ("FLOP", "byte", "token", "device", "s", "hour", "day", "J", "USD", "text", "truth")
 PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "m": 1e-3, "u": 1e-6}
 BINARY_PREFIXES = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 
@@ -43,11 +43,12 @@ def registry() -> pint.UnitRegistry[Any]:
     for base in BASE_UNITS:
         units.define(f"{base} = [{base}]{' = B' if base == 'byte' else ''}")
     units.define("bit = 0.125 * byte")  # NICs are sold in Gbit/s
+    units.define("W = J / s")
     return units
 
 
 # pint would compute whatever stands in a text, "9**9**9**9" too, and takes "kkB": only what fits this form reaches it.
-_NAME = f"(?:{'|'.join(PREFIXES | BINARY_PREFIXES)})?(?:{'|'.join(BASE_UNITS)}|B|bit)"
+_NAME = f"(?:{'|'.join(PREFIXES | BINARY_PREFIXES)})?(?:{'|'.join(BASE_UNITS)}|B|bit|W)"
 _FACTOR = rf"{_NAME}(?:\*\*\d)?"
 UNIT = re.compile(rf"(?:1/)?{_FACTOR}(?:\s*[*/]\s*{_FACTOR})*", re.ASCII)
 QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*((?:[A-Za-z][A-Za-z\d\s*/]*)?)", re.ASCII)

@@ -19,7 +19,7 @@ H100 = {
     "memory_capacity": 80 * 2**30, "scale_up_domain": 8, "bf16_peak": 989.4e12, "bf16_measured": 794.5e12,
     "fp8_peak": 1978.9e12, "fp8_measured": 1402.6e12, "hbm_peak": 3350e9, "hbm_measured": 2970e9,
     "scale_up_peak": 450e9, "scale_up_measured": 367e9, "scale_out_peak": 50e9, "scale_out_measured": 48.5e9,
-    "scale_up_latency": 0.6e-6,
+    "scale_up_latency": 0.6e-6, "device_power": 700, "device_price_low": 2.69, "device_price_high": 12.29,
 }  # fmt: skip
 
 
@@ -68,6 +68,8 @@ def test_what_is_told_of_shipped_devices_is_true_of_them() -> None:
         ({"bf16_peak": 989.4}, "989.4 FLOP/s, which no device is: write the unit that it is in, such as TFLOP/s"),
         ({"memory_capacity": 80}, "80 byte, which no device is"),
         ({"scale_up_latency": 0.6}, "0.6 s, which no device is"),
+        ({"device_power": 0.7}, "0.7 W, which no device is"),
+        ({"device_price_low": 13}, "13 USD/device/hour, above [device_price_high], 12.29: exchange them"),
     ],
     ids=lambda value: str(value)[:50],
 )  # fmt: skip
@@ -92,6 +94,8 @@ def test_what_no_device_can_be_is_refused(changed: dict[str, float], expected: s
         ({"hbm_measured": 1485e9}, "a copy reads and writes each byte"),
         ({"memory_capacity": 80e9}, "74.5058059692383 GiB, 80 GB: memory comes in whole GiB"),
         ({"memory_capacity": 206.1e9}, "check GB against GiB"),
+        ({"device_power": 10_200}, "10200 W, that of a node or superchip: divide by its devices"),
+        ({"device_price_high": 98.32}, "that of a whole instance: divide by its devices"),
         ({"hbm_peak": 3350e12, "hbm_measured": 2970e12}, "FLOP per byte: usual are 30 to 600"),
     ],
     ids=lambda value: str(value)[:50],

@@ -210,6 +210,26 @@ def test_device_hours_at_the_measured_step() -> None:
     assert at_measured_step("training_cost", training_device_hours=run) == pytest.approx(5.328e6, rel=0.002)
 
 
+def test_cost_range_and_energy_at_the_measured_step() -> None:
+    """2664 thousand hours (Table 1) of 700 W are 1.865 GWh, and cost 7.2 to 32.7 M USD at prices of an H100."""
+    run = {"training_device_hours": 2664e3, "training_days": 2664e3 / 2048 / 24}
+    prices = {"device_price_low": 2.69, "device_price_high": 12.29}
+    assert at_measured_step("training_energy", **run) == pytest.approx(1.865e9, rel=0.001)
+    assert at_measured_step("training_cost_low", **run, **prices) == pytest.approx(7.166e6, rel=0.001)
+    assert at_measured_step("training_cost_high", **run, **prices) == pytest.approx(32.74e6, rel=0.001)
+
+
+def test_unknown_power_and_price_are_said_and_nothing_else_needs_them() -> None:
+    """No price of an H800 was found, and nothing of a TPU's power."""
+    tpu = study.load("deepseek-v3-tpu-v5p")
+    tpu.require_valid()
+    unknown = [(SHIPPED, "training_cost_low", "price"), (SHIPPED, "training_cost_high", "price")]
+    for loaded, key, what in [*unknown, (tpu, "training_energy", "power")]:
+        assert {values[key] for values in loaded.values.values()} == {0}
+        assert (analysis[key].number_format or "").startswith(f'[=0]"{what} unknown";')
+    assert all(values["training_cost_low"] > 0 for values in tpu.values.values())
+
+
 @pytest.mark.parametrize("strategy", SHIPPED.strategies)
 def test_days_and_cost_follow_from_the_step(strategy: str) -> None:
     ours = SHIPPED.values[strategy]

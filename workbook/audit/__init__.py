@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from pyxl import fingerprint
 from pyxl.changes import Comparison, compare
 from pyxl.errors import UserError
 from pyxl.plan import Plan
@@ -28,7 +29,7 @@ from workbook.book import plan
 from workbook.contents import Contents, of_file
 from workbook.file_inputs import MODEL_SHEET
 from workbook.file_study import study_of
-from workbook.sheets.study import PROTECT, TITLE, Record, recorded
+from workbook.sheets.study import ADDIN, PROTECT, TITLE, Record, recorded
 
 OWN_SHEETS = ("Engine", "Explain", "Audit", "xlwings.conf")
 
@@ -57,13 +58,27 @@ def examine(read: Contents, name: str, found: WorkbookFile | None = None) -> Aud
     findings += _of_values(_as_planned(read, comparison), comparison, names)
     if found is not None:
         findings += file.file_findings(found, comparison, names, record)
+        if findings:
+            _require_same_generator(found, planned, record)
     compared = sum(len(sheet.plan.cells) for sheet in comparison.sheets.values())
-    return Audit(name, ordered(findings), tuple(cells.remarks(comparison, OWN_SHEETS)), compared)
+    remarks = cells.remarks(comparison, OWN_SHEETS, findings)
+    return Audit(name, ordered(values.merged(findings)), tuple(remarks), compared)
+
+
+def _require_same_generator(found: WorkbookFile, planned: Plan, record: Record) -> None:
+    """Raise `UserError` where the file was built from the same study by other definitions or catalogues than ours."""
+    built = found.properties.get(fingerprint.PROPERTY)
+    if built and record.is_intact and ADDIN not in record.options and built != fingerprint.of_plan(planned):
+        raise UserError(
+            "built by another solbook, whose definitions or catalogues are not those of this one: audit it with the "
+            "solbook that built it"
+        )
 
 
 def _plan(read: Contents, record: Record) -> tuple[Plan, list[Finding]]:
     """The plan of the study that the workbook was built from; without a record, of the one that its inputs say."""
-    findings = [Finding(Kind.RECORD, "About", "", "version", read.age)] if read.age else []
+    if read.age:
+        raise UserError(read.age)
     protect = PROTECT in record.options
     try:
         planned = _recorded(record.text, protect=protect)
@@ -71,11 +86,11 @@ def _plan(read: Contents, record: Record) -> tuple[Plan, list[Finding]]:
         text = f"{error}: what was changed in inputs and catalogues cannot be told, only what was done to formulas"
         inputs = read.inputs
         planned = plan(study_of(inputs, read.shown, "A workbook", "", inputs.strategies), protect=protect)
-        return planned, [*findings, Finding(Kind.RECORD, TITLE, "", "study", text)]
+        return planned, [Finding(Kind.RECORD, TITLE, "", "study", text)]
     if not record.is_intact:
         text = "the sheet was edited, so old values told here may be wrong"
-        findings.append(Finding(Kind.RECORD, TITLE, "", "study", text))
-    return planned, findings
+        return planned, [Finding(Kind.RECORD, TITLE, "", "study", text)]
+    return planned, []
 
 
 @lru_cache(maxsize=1)  # a workbook is audited again and again while somebody works on it
@@ -97,9 +112,10 @@ def _as_planned(read: Contents, comparison: Comparison) -> Contents:
 
 def _of_values(read: Contents, comparison: Comparison, names: Names) -> Iterator[Finding]:
     try:
-        yield from cells.added_strategies(comparison, names, read)
+        added = list(cells.added_strategies(comparison, names, read))
+        yield from added
         yield from cells.added_rows(comparison, names, read)
         yield from values.senseless_inputs(read)
-        yield from values.stale_values(read, comparison, names)
+        yield from values.stale_values(read, comparison, names, added)
     except UserError as error:
         yield Finding(Kind.UNREADABLE, "", "", "inputs", f"values cannot be compared: {error}")

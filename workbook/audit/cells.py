@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pyxl.cells import letter
+from pyxl.cells import coordinates, letter
 from pyxl.changes import Change, ComparedSheet, Comparison, What
 from pyxl.formula_text import canonical
 from pyxl.plan import Formula
 from pyxl.quantity import Kind as QuantityKind
-from pyxl.readings.formula import number_text
 from workbook.analysis import analysis
 from workbook.audit.findings import Finding, Kind
 from workbook.audit.naming import Names, is_input, shown
 from workbook.contents import Contents
 from workbook.file_inputs import CATALOGUES, CONSTANTS, MODEL_SHEET
-from workbook.study import unit_in_words
+from workbook.hardware_checks import SCALES
 
 REPORTED = "reported"  # cells that programs of ours fill
 CONSEQUENCES = (What.BROKEN,)
@@ -105,7 +104,7 @@ def _input(comparison: Comparison, change: Change, unit: str) -> tuple[Kind, str
         return Kind.STRATEGY_RENAMED, f"'{old}' is now called '{new}'"
     was = "empty" if old in (None, "") else _told(old, unit)
     now = "empty" if new in (None, "") else f"the formula {new}" if str(new).startswith("=") else _told(new, unit)
-    text = f"{was} was changed to {now}"
+    text = f"changed from {was} to {now}"
     if change.sheet in CATALOGUES:
         return Kind.CATALOGUE_CHANGED, text + _provenance(comparison, change)
     return (Kind.CONSTANT_CHANGED if change.sheet == CONSTANTS else Kind.INPUT_CHANGED), text
@@ -148,8 +147,8 @@ def _should_be(names: Names, change: Change) -> str:
 def _told(value: Any, unit: str) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"'{value}'"
-    number = number_text(float(f"{value:.10g}"))
-    return number if unit in ("", "1", "text") else f"{number} {unit_in_words(unit)}"
+    scale, word = SCALES.get(unit, (1, unit if unit != "text" else ""))
+    return f"{value / scale:,.10g} {word}".rstrip()
 
 
 # Rows, columns, sheets
@@ -242,14 +241,23 @@ def added_rows(comparison: Comparison, names: Names, read: Contents) -> Iterator
                     yield Finding(Kind.ROW_ADDED, sheet.title, f"A{row}", table.title, text, (name,))
 
 
-def remarks(comparison: Comparison, own: Sequence[str]) -> Iterator[str]:
-    """What is harmless: moved rows and columns, cells and sheets of the user's own."""
+def remarks(comparison: Comparison, own: Sequence[str], told: Sequence[Finding]) -> Iterator[str]:
+    """What is harmless: moved rows and columns, cells and sheets of the user's own that no finding tells."""
+    lines = {
+        (finding.sheet, 1 if finding.kind is Kind.STRATEGY_ADDED else 0, coordinates(finding.cell))
+        for finding in told
+        if finding.kind in (Kind.STRATEGY_ADDED, Kind.ROW_ADDED)
+    }
+    taken = {(sheet, axis, place[axis]) for sheet, axis, place in lines}
     for sheet in comparison.sheets.values():
         moved = len(sheet.rows.moved), len(sheet.columns.moved)
         for count, what in zip(moved, ("row", "column"), strict=True):
             if count:
                 yield f"{sheet.title}: {count:,} {what}{'s' * (count != 1)} moved, formulas follow"
-        if added := sheet.added:
+        added = [
+            place for place in sheet.added if not any((sheet.title, axis, place[axis]) in taken for axis in (0, 1))
+        ]
+        if added:
             first = f"{letter(added[0][1])}{added[0][0]}"
             cells = "1 cell" if len(added) == 1 else f"{len(added):,} cells"
             yield f"{sheet.title}: {cells} of the user's own, from {first} on"

@@ -52,7 +52,8 @@ def print_audit(audit: Audit) -> None:
     console = Console(soft_wrap=True, highlight=False)
     console.print(Text(f"{audit.name}: {audit.verdict}", style="bold" if audit.findings else ""))
     for finding in audit.findings[:LONGEST]:
-        named = " of ".join(filter(None, (finding.quantity, ", ".join(finding.strategies))))
+        quantity = "" if finding.quantity == "strategy" else finding.quantity
+        named = " of ".join(filter(None, (quantity, ", ".join(finding.strategies))))
         console.print(Text.assemble((finding.kind.value, "bold red"), f"  {finding.where}  ", (named, "bold")))
         console.print(Text(f"    {finding.text}"))
     if len(audit.findings) > LONGEST:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from textwrap import shorten
 
 from pyxl.cells import Formula, Place, coordinates
 from pyxl.changes import Comparison, What
@@ -16,8 +18,10 @@ from workbook.file_inputs import CONSTANTS, MODEL_SHEET
 from workbook.problems import problems
 
 CALCULATIONS = (What.FORMULA, What.OVERWRITTEN, What.EMPTIED, What.BROKEN)
+FORMULAS = (Kind.FORMULA_CHANGED, Kind.OVERWRITTEN, Kind.EMPTIED)
 FEW = 0.5  # share of formulas with a stored value below which a program has stored none
 TOLD = 3
+LONGEST_REASON = 200  # lists of names are long
 
 
 def senseless_inputs(read: Contents) -> Iterator[Finding]:
@@ -26,13 +30,33 @@ def senseless_inputs(read: Contents) -> Iterator[Finding]:
     keys = {place: (key, s) for s in names.columns for key in names.rows for place in (names.place(key, s),)}
     for (sheet, cell), why in problems(read).items():
         key, strategy = keys.get((sheet, cell), ("", ""))
-        yield Finding(Kind.UNREADABLE, sheet, cell, key or "input", why, (strategy,) if strategy else ())
+        said, shown = shorten(why, LONGEST_REASON, placeholder=" ..."), read.shown.get((sheet, cell))
+        strategies = (strategy,) if strategy else ()
+        yield Finding(Kind.UNREADABLE, sheet, cell, key or "input", said, strategies, new=shown)
 
 
-def stale_values(read: Contents, comparison: Comparison, names: Names) -> Iterator[Finding]:
+def merged(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings of which those of an input that makes no sense say what it was before, instead of a second one."""
+    senseless = {(each.sheet, each.cell): each for each in findings if each.kind is Kind.UNREADABLE and each.cell}
+    before = {
+        (each.sheet, each.cell): each
+        for each in findings
+        if each.kind in (Kind.INPUT_CHANGED, Kind.CATALOGUE_CHANGED, Kind.CONSTANT_CHANGED)
+    }
+    return [
+        replace(each, text=f"{before[each.sheet, each.cell].text}; {each.text}", old=before[each.sheet, each.cell].old)
+        if senseless.get((each.sheet, each.cell)) is each and (each.sheet, each.cell) in before
+        else each
+        for each in findings
+        if (each.sheet, each.cell) not in senseless or each.kind is Kind.UNREADABLE
+    ]
+
+
+def stale_values(read: Contents, comparison: Comparison, names: Names, added: Sequence[Finding]) -> Iterator[Finding]:
     """Stored values that are old, told in one finding, and strategies that are not complete.
 
-    A value that differs because a formula before it was changed is as its formula gives it: it is not told.
+    A value that differs because a formula before it was changed is as its formula gives it: it is not told. `added` is
+    what was found in strategies that the user added.
     """
     formulas = [place for place, content in read.held.items() if isinstance(content, Formula)]
     stored = sum(place in read.shown for place in formulas)
@@ -41,7 +65,7 @@ def stale_values(read: Contents, comparison: Comparison, names: Names) -> Iterat
         yield Finding(Kind.STALE, "", "", "stored values", text)
         return
     compared = list(compare(read.inputs, read.shown))
-    changed = _Changed(comparison, names)
+    changed = _Changed(comparison, names, added)
     differing = [difference for difference, equal in compared if not equal and not changed.explains(difference)]
     for difference in differing:
         if difference.why in (NO_FORMULAS, NO_NAME):
@@ -80,17 +104,18 @@ def _stale(read: Contents, comparison: Comparison, old: Mapping[Place, object]) 
 class _Changed:
     """Which differences follow from formulas that were changed."""
 
-    def __init__(self, comparison: Comparison, names: Names) -> None:
+    def __init__(self, comparison: Comparison, names: Names, added: Sequence[Finding]) -> None:
         changes = [
             change for change in comparison.changes if change.what in CALCULATIONS and _is_calculation(change.cell)
         ]
         self._cells = {(change.sheet, change.now) for change in changes}
         self._quantities = {names.of(c.sheet, c.place).quantity for c in changes if c.sheet == MODEL_SHEET}
+        in_added = [each for each in added if each.kind in FORMULAS]
+        self._quantities |= {each.quantity for each in in_added}
         deleted = comparison.sheets[MODEL_SHEET].rows.deleted if MODEL_SHEET in comparison.sheets else ()
         self._quantities |= {names.keys[row] for row in deleted if row in names.keys}
         self._lost_lines = any(s.rows.deleted or s.columns.deleted for s in comparison.sheets.values())
-        self._elsewhere = {c.sheet for c in changes if c.sheet != MODEL_SHEET}
-        self.any = bool(changes) or self._lost_lines or bool(comparison.deleted)
+        self.any = bool(changes) or bool(in_added) or self._lost_lines or bool(comparison.deleted)
         self._shared = CONSTANTS in comparison.deleted
         self._follows: dict[str, bool] = {}
 

@@ -215,6 +215,7 @@ def _multiplications(log: Log, taken: Taken) -> list[Finding]:
             how = f"best of {len(own)} shapes: {best.shape}" + (
                 "" if best.comparable else ", maximum with a warm cache (version 1)"
             )
+            how += f", {best.note}" if best.note else ""
             order = 0 if best.comparable else 1
             found.append(Finding(column, best.rate, how, log, best.line, order, curve.over_sizes()))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from pyxl.errors import UserError
 from pyxl.naming import check_name
 from pyxl.writer import write_file
 from workbook import catalogue
+from workbook.hardware_checks import EXAMPLE, SHIPPING
 from workbook.hardware_logs.findings import SCALES, Finding, shown
+from workbook.hardware_logs.records import MEASURED
 
-OWN_SOURCE = "(sha256 "
+OWN_SOURCES = ("(sha256 ", f"{MEASURED} ")
 DIGITS = 6  # more than any benchmark means
 
 
@@ -31,17 +34,31 @@ def known(path: Path) -> dict[str, float]:
     return {name: value for name, value in row.items() if isinstance(value, int | float)}
 
 
-def write(path: Path, findings: Mapping[str, Finding], name: str | None, *, force: bool) -> None:
-    """Add the numbers to a hardware file, or begin one.
-
-    Raises `UserError` where the file is none, or has a number of another origin in the way; then nothing is written.
+def require_device(path: Path, name: str | None, device: str) -> None:
+    """Raise `UserError` where a file cannot be extended for a device of this name, if one is given, or be begun for it,
+    or else for the device that was found.
     """
+    if path.exists():
+        present = catalogue.read_toml(path).get("name")
+        if name and name != present:
+            raise UserError(f"{path} is of {present!r}, not {name!r}: leave out --name, or choose another file")
+        return
+    if not (name or device):
+        raise UserError(f"{path} is new and no log names the device: say what it is with --name")
+    check_name(name or device, f"hardware in {path}")
+    if not path.parent.is_dir():
+        raise UserError(f"cannot write {path}: there is no folder {path.parent}")
+
+
+def write(path: Path, findings: Mapping[str, Finding], name: str | None, device: str, *, force: bool) -> None:
+    """Add the numbers to a hardware file, or begin one of `name`, or else of the `device` that was found.
+
+    Raises `UserError` where the file is none, has a number of another origin in the way, or would hold what no device
+    can be; then nothing is written.
+    """
+    require_device(path, name, device)
     exists = path.exists()
     content = catalogue.read_toml(path) if exists else {}
-    if exists and name and name != content.get("name"):
-        raise UserError(f"{path} is of {content.get('name')!r}, not {name!r}: leave out --name, or choose another file")
-    if not exists and not name:
-        raise UserError(f"{path} is new and no log names the device: say what it is with --name")
     curves = {curve["number"]: curve for curve in content.get("curve", [])}
     for finding in findings.values():
         _require_replaceable(path, content.get(finding.column), finding, force=force)
@@ -52,13 +69,18 @@ def write(path: Path, findings: Mapping[str, Finding], name: str | None, *, forc
     try:
         document = tomlkit.parse(path.read_text(encoding="utf-8-sig")) if exists else tomlkit.document()
         if not exists:
-            document["name"] = check_name(name, f"hardware in {path}")
+            document["name"] = name or device
+            document["status"] = SHIPPING
         for finding in findings.values():
             document[finding.column] = _table(finding)
             _put_curve(document, finding)
         text = re.sub(r"(?<!\n)\n\[\[curve]]", "\n\n[[curve]]", tomlkit.dumps(document))
     except (TOMLKitError, OSError) as error:
         raise UserError(f"{path} cannot be edited: {error}") from error
+    try:
+        catalogue.require_device(tomllib.loads(text), str(path))
+    except UserError as error:
+        raise UserError(f"{error}; nothing was written") from error
     write_file(path, text.encode())
 
 
@@ -102,7 +124,7 @@ def _curve(finding: Finding) -> Any:
 
 def _sourced(table: Any, finding: Finding) -> Any:
     table.add("kind", "measured")
-    table.add("source", f"{finding.log.source}, line {finding.line}: {_quantity(finding)}, {finding.how}")
+    table.add("source", f"{finding.log.cited(finding.line)}: {_quantity(finding)}, {finding.how}")
     table.add("date", finding.log.date)
     return table
 
@@ -123,12 +145,14 @@ def _require_replaceable(path: Path, present: Any, finding: Finding, *, force: b
     if present is None:
         return
     kind, source = str(present.get("kind")), str(present.get("source"))
+    if source.startswith(EXAMPLE):
+        return
     place = f"{path}: [{finding.column}]"
     if kind == "datasheet":
         raise UserError(f"{place} is of a data sheet, which no measurement replaces: leave out {finding.log.name}")
-    own = OWN_SOURCE in source and _says(source, present)
-    if not own and not force:
-        edited = "was edited since it was imported" if OWN_SOURCE in source else f"is of another origin ({source})"
+    own = _is_own(source)
+    if not (own and _says(source, present)) and not force:
+        edited = "was edited since it was written" if own else f"is of another origin ({source})"
         raise UserError(
             f"{place} {edited}: leave out {finding.log.name}, or replace by {_quantity(finding)} with --force"
         )
@@ -136,11 +160,16 @@ def _require_replaceable(path: Path, present: Any, finding: Finding, *, force: b
 
 def _require_own(path: Path, curve: Mapping[str, Any] | None, finding: Finding, *, force: bool) -> None:
     """Raise `UserError` where a curve stands in the way that this module did not write."""
-    if curve is not None and OWN_SOURCE not in str(curve["source"]) and not force:
+    if curve is not None and not _is_own(str(curve["source"])) and not force:
         raise UserError(
             f"{path}: [[curve]] of {finding.column} is of another origin ({curve['source']}): leave out "
             f"{finding.log.name}, or replace it with --force"
         )
+
+
+def _is_own(source: str) -> bool:
+    """Whether a source is one that this module writes."""
+    return any(begin in source for begin in OWN_SOURCES)
 
 
 def _says(source: str, present: Mapping[str, Any]) -> bool:

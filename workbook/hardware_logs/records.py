@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from dataclasses import dataclass, field
 from enum import Enum
 
+from workbook import __version__
+
 UNKNOWN_GATHER = "all_gather, reduce_scatter or alltoall"
 CONTRADICTION = "its sizes, time and printed rate do not fit together: mixed units or columns"
 LONGEST_NAME = 20
+MEASURED = "solbook hardware measure"
 ONCE = ("broadcast", "reduce", "sendrecv")
 
 
@@ -33,6 +37,7 @@ class Multiplication:
     seconds: float
     batch: int = 1
     comparable: bool = True
+    note: str = ""
 
     @property
     def flops(self) -> int:
@@ -167,6 +172,40 @@ class Log:
     def source(self) -> str:
         """The log and its digest, as the source of a number."""
         return f"{self.tool} log {self.name} (sha256 {self.digest[:12]})"
+
+    def place(self, line: int) -> str:
+        """A line of the log in words."""
+        return f"{self.name}:{line}"
+
+    def cited(self, line: int) -> str:
+        """A line of the log, as the source of a number."""
+        return f"{self.source}, line {line}"
+
+
+@dataclass
+class Measured(Log):
+    """What was measured on the machine at hand: it has no lines to point at, but names device and tools."""
+
+    tools: str = ""
+
+    @classmethod
+    def today(cls, device: str, tools: str) -> Measured:
+        """A measurement of today, without records."""
+        date = f"{datetime.datetime.now(datetime.UTC).date()}"
+        return cls("this machine", MEASURED, "", date, device=device, tools=f"solbook {__version__}, {tools}")
+
+    @property
+    def source(self) -> str:
+        """The tool, the device and what it was measured with."""
+        return f"{self.tool} on {self.device}, with {self.tools}"
+
+    def place(self, line: int) -> str:
+        """The machine."""
+        return self.name
+
+    def cited(self, line: int) -> str:
+        """The measurement, as the source of a number."""
+        return self.source
 
 
 _PRECISIONS = (

@@ -15,8 +15,8 @@ def print_tables(taken: Taken) -> None:
     if taken.findings:
         table = new_table("Taken", "Number", "Value", "From", "How")
         for name, finding in sorted(taken.findings.items()):
-            place = f"{finding.log.name}:{finding.line}"
-            table.add_row(name, shown(finding.value, finding.unit), escape(place), escape(finding.how))
+            words = (finding.log.place(finding.line), finding.how)
+            table.add_row(name, shown(finding.value, finding.unit), *map(escape, words))
         table.columns[-1].justify = "left"
         print_table(table)
     if taken.curves:
@@ -32,7 +32,7 @@ def print_tables(taken: Taken) -> None:
         table = new_table("Not taken", "Line", "What", "Why")
         for log, ignored in taken.left_out[:MOST]:
             times = f" (and {ignored.count - 1:,} more)" if ignored.count > 1 else ""
-            table.add_row(*map(escape, (f"{log.name}:{ignored.line}", ignored.what, ignored.why + times)))
+            table.add_row(*map(escape, (log.place(ignored.line), ignored.what, ignored.why + times)))
         for column in table.columns:
             column.justify = "left"
         print_table(table)
