@@ -21,9 +21,8 @@ BUILT_IN = "_xlnm."
 
 def hidden_sheet(title: str, *, in_menus: bool = True) -> Finding:
     """A sheet that is hidden, perhaps so that no menu shows it."""
-    return Finding(
-        Kind.HIDDEN, title, "", "sheet", f"the sheet is hidden{'' if in_menus else ' so that no menu shows it'}"
-    )
+    text = "the sheet is hidden" if in_menus else "the sheet is hidden so that no menu shows it"
+    return Finding(Kind.HIDDEN, title, "", "sheet", text)
 
 
 def manual_calculation() -> Finding:
