@@ -9,7 +9,7 @@ from pyxl.open_book import Formulas, read
 from pyxl.style import fill
 from workbook import __version__
 from workbook.addin.opened import is_manual
-from workbook.addin.own_sheets import as_text, head, other_titles, own_sheet
+from workbook.addin.own_sheets import as_text, head, other_sheets, own_sheet
 from workbook.contents import Contents
 
 if TYPE_CHECKING:
@@ -34,20 +34,21 @@ def audit(book: xw.Book, formulas: Formulas | None = None) -> Audit:
     """
     from workbook.audit import examine  # no other action lays a workbook out
 
-    titles = other_titles(book)
-    held, shown = read(book, titles, formulas)
-    found = examine(Contents(held, shown), book.name, seen=_seen(book, titles))
+    sheets = other_sheets(book)
+    held, shown = read(book, [sheet.name for sheet in sheets], formulas)
+    found = examine(Contents(held, shown), book.name, seen=_seen(book, sheets))
     _write(book, found)
     return found
 
 
-def _seen(book: xw.Book, titles: list[str]) -> Iterator[Finding]:
+def _seen(book: xw.Book, sheets: list[xw.Sheet]) -> Iterator[Finding]:
+    """What the spreadsheet says of the workbook besides its cells."""
     from workbook.audit.file import hidden_sheet, manual_calculation
 
-    for title in titles:
-        visible = book.sheets[title].visible
+    for sheet in sheets:
+        visible = sheet.visible
         if visible in (HIDDEN, VERY_HIDDEN):
-            yield hidden_sheet(title, in_menus=visible == HIDDEN)
+            yield hidden_sheet(sheet.name, in_menus=visible == HIDDEN)
     if is_manual(book):
         yield manual_calculation()
 

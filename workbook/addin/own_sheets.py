@@ -34,9 +34,9 @@ def own_sheet(book: xw.Book, title: str, *, keep: bool = False) -> xw.Sheet:
     raise UserError(f"{book.name} has sheets '{title}' and '{title} (solbook)' that are not ours: rename one")
 
 
-def other_titles(book: xw.Book) -> list[str]:
-    """The titles of the sheets that the add-in did not write."""
-    return [sheet.name for sheet in book.sheets if not _is_ours(sheet)]
+def other_sheets(book: xw.Book) -> list[xw.Sheet]:
+    """The sheets that the add-in did not write."""
+    return [sheet for sheet in book.sheets if not _is_ours(sheet)]
 
 
 def _is_ours(sheet: xw.Sheet) -> bool:
