@@ -7,7 +7,14 @@ import importlib
 import json
 import sys
 
-MODULES = ("workbook.addin", "workbook.analysis", "workbook.catalogue", "workbook.comparison", "workbook.study")
+MODULES = (
+    "workbook.addin",
+    "workbook.analysis",
+    "workbook.audit.table",
+    "workbook.catalogue",
+    "workbook.comparison",
+    "workbook.study",
+)
 
 
 def computed() -> dict[str, dict[str, str]]:

@@ -48,6 +48,8 @@ async def session() -> None:
         "recompute": await pressed("recompute", *CELL),
         "recompute, a formula overwritten": await pressed("recompute", *CELL, 1),
         "explain": await pressed("explain", *CELL),
+        "audit": await pressed("audit", *CELL),
+        "audit, a formula overwritten": await pressed("audit", *CELL, 1),
         "add_strategy": await pressed("add_strategy", *CELL),
         "add_hardware, nothing imported": await pressed("add_hardware", "Summary", "A1"),
         "export": await pressed("export", *CELL),

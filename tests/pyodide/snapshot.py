@@ -118,6 +118,7 @@ class Sheet(base_classes.Sheet):  # type: ignore[misc]
     book = property(lambda self: self.the_book)
     index = property(lambda self: list(self.book.contents).index(self.title) + 1)
     cells = property(lambda self: self.range((1, 1), (1_048_576, 16_384)))
+    visible = property(lambda self: True)
 
     @property
     def used_range(self) -> Range:

@@ -117,6 +117,17 @@ def test_explain_writes_a_sheet_of_its_own(in_pyodide: dict[str, Any]) -> None:
     assert in_pyodide["explain"]["sheets"] == ["Explain"]
 
 
+def test_audit_finds_a_workbook_as_built(in_pyodide: dict[str, Any]) -> None:
+    assert in_pyodide["audit"]["said"].startswith("nothing was changed: ")
+    assert in_pyodide["audit"]["sheets"] == ["Audit"]
+
+
+def test_audit_names_the_formula_that_was_overwritten(in_pyodide: dict[str, Any]) -> None:
+    verdict, finding = in_pyodide["audit, a formula overwritten"]["said"].splitlines()
+    assert verdict.startswith("1 finding in ")
+    assert f"({QUANTITY}, {in_pyodide['strategy']}): formula overwritten: 1 " in finding
+
+
 def test_a_strategy_is_copied(in_pyodide: dict[str, Any]) -> None:
     assert f"is a copy of '{in_pyodide['strategy']}'" in in_pyodide["add_strategy"]["said"]
     assert "Analysis" in in_pyodide["add_strategy"]["sheets"]
@@ -177,6 +188,7 @@ def test_xlwings_registers_every_script_and_function(main: str, tmp_path: Path) 
     [
         ("recompute", None, r"All 1\d,\d{3} values agree"),
         ("explain", None, rf"Analysis!G\d+: .*\nKey: {QUANTITY}"),
+        ("audit", None, r"nothing was changed: all [\d,]+ cells"),
         ("add_strategy", None, r"'.* \(2\)' is a copy of"),
         ("export", "exported.toml", r"Written: .*exported\.toml"),
         ("add_model", "my-model.json", r"'my-model' is in row \d+"),

@@ -200,6 +200,8 @@ def test_the_menu_acts_on_the_shipped_workbook_until_it_is_removed(shipped: Path
             assert list(studies.load(str(next(folder.glob("*.toml")))).strategies) == [strategy]
             office.click(document, f"service:{MENU}?explain")
             assert document.Sheets.getByName("Explain").getCellRangeByName("B4").String == "devices"
+            office.click(document, f"service:{MENU}?audit")
+            assert document.Sheets.getByName("Audit").getCellRangeByName("A7").String == "strategy added"
             document.close(True)
         unopkg = str(Path(program()).resolve().parent / "unopkg")
         subprocess.run(as_user(folder, unopkg, "remove", addin.IDENTIFIER, profile(folder)), check=True, timeout=60)

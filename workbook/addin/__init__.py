@@ -8,6 +8,7 @@
 """
 
 from workbook.addin.actions import ACTIONS, Action, click, main, run
+from workbook.addin.audit_sheet import audit
 from workbook.addin.catalogues import add_hardware, add_model
 from workbook.addin.explanation import explain
 from workbook.addin.exports import export
@@ -20,6 +21,7 @@ __all__ = [
     "add_hardware",
     "add_model",
     "add_strategy",
+    "audit",
     "click",
     "explain",
     "export",

@@ -14,6 +14,7 @@ from pyxl.errors import UserError
 from pyxl.open_book import Formulas
 from workbook import catalogue
 from workbook.addin import engine_sheet
+from workbook.addin.audit_sheet import audit
 from workbook.addin.catalogues import add_hardware, add_model
 from workbook.addin.explanation import explain
 from workbook.addin.exports import export
@@ -70,6 +71,10 @@ def _explain(book: xw.Book, formulas: Formulas | None, path: str | Path | None) 
     return str(explain(book, formulas=formulas))
 
 
+def _audit(book: xw.Book, formulas: Formulas | None, path: str | Path | None) -> str:
+    return str(audit(book, formulas))
+
+
 ACTIONS = (
     Action(
         "recompute",
@@ -102,8 +107,14 @@ ACTIONS = (
         "The formula of the selected cell in names and values, and what moves it most.",
         _explain,
     ),
+    Action(
+        "audit",
+        "Audit",
+        "What was changed since this workbook was built, quantity by quantity: see the sheet Audit.",
+        _audit,
+    ),
 )
-TALKATIVE = ("recompute", "explain")  # they write sheets of their own
+TALKATIVE = ("recompute", "explain", "audit")  # they write sheets of their own
 
 
 def run(key: str, book: xw.Book, formulas: Formulas | None = None, path: str | Path | None = None) -> str:

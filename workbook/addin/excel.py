@@ -38,6 +38,7 @@ IMAGES = {  # names of Excel's own icons
     "add_model": "GetExternalDataFromText",
     "export": "ExportTextFile",
     "explain": "FormulaEvaluate",
+    "audit": "ReviewHighlightChanges",
 }
 TAKEN = sys.stdlib_module_names | {"workbook", "pyxl", "xlwings"}  # a script of this name would hide the module
 

@@ -24,7 +24,7 @@ from workbook.catalogue import templates_directory
 
 FOLDER, NAMES = "xlwings-lite", ("main.py", "requirements.txt")
 OURS = ("pyxl", "workbook")
-TEMPLATES = ("choices.toml", "hardware/*", "models/*", "studies/*")
+TEMPLATES = ("choices.toml", "hardware/*", "models/*", "studies/*", "validation/report.json")
 PACKAGES = "pint\ntomlkit\n"  # for units in files, and to write studies
 
 MAIN = '''\

@@ -53,10 +53,11 @@ def opened(book: xw.Book, formulas: Formulas | None = None) -> Opened:
             "solbook build wrote, or give the sheet its name back"
         )
     held, shown = read(book, (title for title in SHEETS if title in titles and title not in DOCUMENTING), formulas)
-    return Opened(held, shown, book, _is_manual(book))
+    return Opened(held, shown, book, is_manual(book))
 
 
-def _is_manual(book: xw.Book) -> bool:
+def is_manual(book: xw.Book) -> bool:
+    """Whether a workbook computes only when asked to, as far as the spreadsheet says."""
     try:
         return str(book.app.calculation) == "manual"
     except NotImplementedError:  # the spreadsheet does not say

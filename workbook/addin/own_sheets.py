@@ -24,7 +24,7 @@ def own_sheet(book: xw.Book, title: str, *, keep: bool = False) -> xw.Sheet:
                 return book.sheets.add(candidate, after=book.sheets[-1])
             except Exception as error:  # each spreadsheet has its own
                 raise UserError(f"{book.name} takes no new sheet: is its structure protected? ({error})") from error
-        if sheet["A2"].value == OWNER:
+        if _is_ours(sheet):
             try:
                 if not keep:
                     sheet.clear()
@@ -32,6 +32,15 @@ def own_sheet(book: xw.Book, title: str, *, keep: bool = False) -> xw.Sheet:
                 raise UserError(f"cannot write to the sheet '{candidate}': is it protected? ({error})") from error
             return sheet
     raise UserError(f"{book.name} has sheets '{title}' and '{title} (solbook)' that are not ours: rename one")
+
+
+def other_sheets(book: xw.Book) -> list[xw.Sheet]:
+    """The sheets that the add-in did not write."""
+    return [sheet for sheet in book.sheets if not _is_ours(sheet)]
+
+
+def _is_ours(sheet: xw.Sheet) -> bool:
+    return bool(sheet["A2"].value == OWNER)
 
 
 def head(sheet: xw.Sheet, heading: str, widths: Sequence[float]) -> None:

@@ -5,6 +5,7 @@
     cells       cells, rows, columns and sheets against the plan that the generator makes anew
     values      stored values, and inputs that make no sense
     file        what a file has besides cells: protection, drop-downs, links, macros
+    table       findings as rows of a table
     report      the audit as a table, a web page or a workbook
 
 The plan is made from the study that the workbook keeps on its sheet Study, so that old values are known.
@@ -12,16 +13,16 @@ The plan is made from the study that the workbook keeps on its sheet Study, so t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyxl import fingerprint
 from pyxl.changes import Comparison, compare
 from pyxl.errors import UserError
 from pyxl.plan import Plan
 from pyxl.reader import grids
-from pyxl.workbook_file import WorkbookFile
 from workbook.audit import cells, file, values
 from workbook.audit.findings import Audit, Finding, Kind, ordered
 from workbook.audit.naming import Names
@@ -30,6 +31,9 @@ from workbook.contents import Contents, of_file
 from workbook.file_inputs import MODEL_SHEET
 from workbook.file_study import study_of
 from workbook.sheets.study import ADDIN, PROTECT, TITLE, Record, recorded
+
+if TYPE_CHECKING:
+    from pyxl.workbook_file import WorkbookFile
 
 OWN_SHEETS = ("Engine", "Explain", "Audit", "xlwings.conf")
 
@@ -43,8 +47,11 @@ def audit(path: Path) -> Audit:
         raise UserError(f"{path}: {error}") from None
 
 
-def examine(read: Contents, name: str, found: WorkbookFile | None = None) -> Audit:
-    """Audit what a workbook holds and shows and, where it is a file, all else that it says."""
+def examine(read: Contents, name: str, found: WorkbookFile | None = None, seen: Iterable[Finding] = ()) -> Audit:
+    """Audit what a workbook holds and shows and, where it is a file, all else that it says.
+
+    `seen` is what the program in which it is open knows of it. Raises `UserError` where it is no workbook of ours.
+    """
     sheets = {title: grid.cells for title, grid in grids(read.held).items()}
     record = Record(sheets.get(TITLE, {}))
     planned, findings = _plan(read, record)
@@ -56,6 +63,7 @@ def examine(read: Contents, name: str, found: WorkbookFile | None = None) -> Aud
     findings += cells.line_findings(comparison, names)
     findings += cells.cell_findings(comparison, names)
     findings += _of_values(_as_planned(read, comparison), comparison, names)
+    findings += seen
     if found is not None:
         findings += file.file_findings(found, comparison, names, record)
         if findings:

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from pyxl.cells import coordinates, letter
 from pyxl.changes import ComparedSheet, Comparison
 from pyxl.formula_text import same
 from pyxl.plan import Validation
-from pyxl.workbook_file import DropDown, SheetFile, WorkbookFile
 from workbook.audit.findings import Finding, Kind
 from workbook.audit.naming import Names
 from workbook.sheets.study import ADDIN, PROTECT, Record
 
+if TYPE_CHECKING:
+    from pyxl.workbook_file import DropDown, SheetFile, WorkbookFile
+
 BUILT_IN = "_xlnm."
+
+
+def hidden_sheet(title: str, *, in_menus: bool = True) -> Finding:
+    """A sheet that is hidden, perhaps so that no menu shows it."""
+    text = "the sheet is hidden" if in_menus else "the sheet is hidden so that no menu shows it"
+    return Finding(Kind.HIDDEN, title, "", "sheet", text)
+
+
+def manual_calculation() -> Finding:
+    """Calculation when somebody asks for it."""
+    text = "calculation is set to manual: values may be old until somebody presses F9"
+    return Finding(Kind.MANUAL, "", "", "workbook", text)
 
 
 def file_findings(file: WorkbookFile, comparison: Comparison, names: Names, record: Record) -> Iterator[Finding]:
@@ -21,8 +36,7 @@ def file_findings(file: WorkbookFile, comparison: Comparison, names: Names, reco
     by_title = {sheet.title: sheet for sheet in file.sheets}
     for sheet in file.sheets:
         if sheet.state != "visible":
-            hidden = "hidden so that no menu shows it" if sheet.state == "veryHidden" else "hidden"
-            yield Finding(Kind.HIDDEN, sheet.title, "", "sheet", f"the sheet is {hidden}")
+            yield hidden_sheet(sheet.title, in_menus=sheet.state != "veryHidden")
     for compared in comparison.sheets.values():
         found = by_title[compared.title]
         yield from _hidden_lines(compared, found)
@@ -33,8 +47,7 @@ def file_findings(file: WorkbookFile, comparison: Comparison, names: Names, reco
                 text = "the sheet was built with protection, which is off"
                 yield Finding(Kind.UNPROTECTED, compared.title, "", "sheet", text)
     if file.is_manual:
-        text = "calculation is set to manual: values may be old until somebody presses F9"
-        yield Finding(Kind.MANUAL, "", "", "workbook", text)
+        yield manual_calculation()
     for name, target in file.names:
         if "#REF!" in target and not name.startswith(BUILT_IN):
             yield Finding(Kind.NAME_BROKEN, "", "", name, f"the name {name} refers to nothing: {target}")

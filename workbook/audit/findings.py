@@ -61,6 +61,10 @@ class Finding:
         """Its place for people."""
         return f"{self.sheet}!{self.cell}" if self.cell else self.sheet
 
+    def __str__(self) -> str:
+        named = f"({', '.join((self.quantity, *self.strategies))})"
+        return f"{' '.join(filter(None, (self.where, named)))}: {self.kind.value}: {self.text}"
+
     def as_json(self) -> dict[str, Any]:
         """Its fields."""
         return asdict(self) | {"kind": self.kind.value, "strategies": list(self.strategies)}
@@ -82,6 +86,9 @@ class Audit:
             return f"nothing was changed: all {self.compared:,} cells are as the generator defines them"
         found = len(self.findings)
         return f"{found:,} finding{'s' * (found != 1)} in {self.compared:,} cells"
+
+    def __str__(self) -> str:
+        return "\n".join([self.verdict, *map(str, self.findings)])
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain data."""

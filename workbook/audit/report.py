@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from pyxl.errors import UserError
 from pyxl.plan import Plan, Sheet
-from workbook.audit.findings import Audit, Finding
+from workbook.audit.findings import Audit
+from workbook.audit.table import HEADS, WIDTHS, row
 
 LONGEST = 60
-HEADS = ("What", "Where", "Quantity", "Strategies", "In words", "As built", "Now", "Unit")
-WIDTHS = (24, 22, 34, 40, 90, 30, 30, 12)
 SUFFIXES = (".xlsx", ".html")
 PAGE = """<!doctype html>
 <html lang="en">
@@ -31,17 +29,6 @@ td {{ max-width: 44em; overflow-wrap: anywhere; }}
 {remarks}
 </html>
 """
-
-
-def row(finding: Finding) -> tuple[Any, ...]:
-    """The cells of a finding below `HEADS`."""
-    values = (value if isinstance(value, int | float) else _text(value) for value in (finding.old, finding.new))
-    strategies = ", ".join(finding.strategies)
-    return (finding.kind.value, finding.where, finding.quantity, strategies, finding.text, *values, finding.unit)
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)
 
 
 def print_audit(audit: Audit) -> None:
