@@ -51,7 +51,7 @@ def _interpolated(x: Text, xs: Text, ys: Text) -> Text:
         f"*(INDEX({ys.text},{below}+1)-INDEX({ys.text},{below}))/(INDEX({xs.text},{below}+1)-INDEX({xs.text},{below}))"
     )
     inside = f"IF({at}<=MIN({xs.text}),INDEX({ys.text},1),{line})"
-    return Text(f"IF({at}>=MAX({xs.text}),INDEX({ys.text},COUNT({xs.text})),{inside})", ATOM)
+    return Text(f"IF({at}>=MAX({xs.text}),INDEX({ys.text},MATCH(MAX({xs.text}),{xs.text},0)),{inside})", ATOM)
 
 
 RULES: Mapping[Operation, TextRule] = complete(

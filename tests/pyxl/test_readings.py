@@ -89,7 +89,7 @@ CASES: dict[Operation, tuple[Expression, object, str, str, str]] = {
     Operation.INTERPOLATED: (
         interpolated(Y, SIZES, COLUMN) * 2,
         4.4,
-        "IF(B2>=MAX(T!C1:C3),INDEX(T!B1:B3,COUNT(T!C1:C3)),IF(B2<=MIN(T!C1:C3),INDEX(T!B1:B3,1),"
+        "IF(B2>=MAX(T!C1:C3),INDEX(T!B1:B3,MATCH(MAX(T!C1:C3),T!C1:C3,0)),IF(B2<=MIN(T!C1:C3),INDEX(T!B1:B3,1),"
         "INDEX(T!B1:B3,MATCH(B2,T!C1:C3,1))+(B2-INDEX(T!C1:C3,MATCH(B2,T!C1:C3,1)))"
         "*(INDEX(T!B1:B3,MATCH(B2,T!C1:C3,1)+1)-INDEX(T!B1:B3,MATCH(B2,T!C1:C3,1)))"
         "/(INDEX(T!C1:C3,MATCH(B2,T!C1:C3,1)+1)-INDEX(T!C1:C3,MATCH(B2,T!C1:C3,1)))))*2",

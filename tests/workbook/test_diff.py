@@ -130,9 +130,9 @@ class TestInputs:
         assert behind["scale_up_peak"] == (200e9, 450e9)  # NVLink of 400 and 900 GB/s, both directions
         numbers = [{key: number["value"] for key, number in file.items() if isinstance(number, dict)} for file in files]
         assert behind == {
-            key: (value, numbers[1][key])
-            for key, value in numbers[0].items()
-            if key in analysis.quantities and numbers[1][key] != value
+            key: (numbers[0].get(key, 0), numbers[1].get(key, 0))
+            for key in numbers[0] | numbers[1]
+            if key in analysis.quantities and numbers[0].get(key) != numbers[1].get(key)
         }
 
     def test_values_are_those_of_a_study_on_the_other_device(self, compared: Compared, on_h100: Path) -> None:

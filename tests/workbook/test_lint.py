@@ -147,7 +147,7 @@ BAD: dict[str, list[Callable[[Sample], None]]] = {
             _edit("Analysis", "</sheetData>", '</sheetData><sheetProtection sheet="1" password="CAFE"/>')],
     "R24": [_edit(BOOK, "<definedNames>", '<definedNames><definedName name="rate">Data!$B$2</definedName>')],
     "R25": [_edit("Sources", "<pane [^>]*>", ""), _edit(BOOK, "<definedName [^>]*>'Sources'.*?</definedName>", "")],
-    "R26": [lambda s: s.cell("Constants", "F6", EMPTY), lambda s: s.cell("Hardware", "S8", EMPTY)],
+    "R26": [lambda s: s.cell("Constants", "F6", EMPTY), lambda s: s.cell("Hardware", "V8", EMPTY)],
     "R28": [_formula("[1]Data!$A$1"),
             _edit("xl/_rels/workbook.xml.rels", "relationships/styles", "relationships/externalLink")],
 }  # fmt: skip

@@ -147,7 +147,7 @@ def _lay_out(sheet: Sheet, block: Block, places: Mapping[str, Reference]) -> dic
         sheet.put(row, 5, Formula(of_device[block.peak].address, here[PEAK].value), "look-up", number_format(rate.unit))
     sheet.put(row, 6, rate.provenance, "prose")
     sheet.fit_height(row)
-    here[STEP] = _points(sheet, block, size_unit, here[PEAK])
+    here[STEP] = _points(sheet, block, size_unit, of_device[block.peak])
     sheet.charts.append(_chart(sheet, block, size_unit, is_limited=here[PEAK].value is not None))
     return {block.named(what): reference for what, reference in here.items()}
 
@@ -160,7 +160,7 @@ def _local(references: Mapping[str, Reference]) -> dict[str, Reference]:
 def _points(sheet: Sheet, block: Block, size_unit: str, peak: Reference) -> Reference:
     """The table of the points; returns its column of steps."""
     rate_unit, steps = block.curve.rate.unit, []
-    limit = None if peak.value is None else Formula(peak.address.rpartition("!")[2], peak.value)
+    limit = None if peak.value is None else Formula(peak.address, peak.value)
     heads = POINT_HEADS if limit else POINT_HEADS[:-1]
     sheet.put_row(block.first - 2, 1, heads, "header")
     sheet.put_row(block.first - 1, 1, [size_unit, rate_unit, size_unit, rate_unit][: len(heads)], "note")
@@ -172,7 +172,7 @@ def _points(sheet: Sheet, block: Block, size_unit: str, peak: Reference) -> Refe
         sheet.put(row, 2, rate, "input", number_format(rate_unit))
         sheet.put(row, 3, step, "calculation", number_format(size_unit))
         if limit:
-            sheet.put(row, 4, limit, "calculation", number_format(rate_unit))
+            sheet.put(row, 4, limit, "look-up", number_format(rate_unit))
         steps.append(step.value)
         before = own
     for cells, title, prompt in (
