@@ -185,7 +185,7 @@ def _matched(sheets: Sequence[Sheet], found: Mapping[str, Cells]) -> dict[str, s
         shares = {
             title: len(texts & {content for content in contents.values() if isinstance(content, str)}) / len(texts)
             for title, contents in found.items()
-            if title not in known.values()
+            if texts and title not in known.values()
         }
         best = max(shares, key=shares.__getitem__, default=None)
         if best is not None and shares[best] >= LIKENESS:

@@ -159,6 +159,8 @@ def audit(file: Path, *, as_json: bool, report: Path | None, force: bool) -> Non
     from workbook.audit import audit as examine
     from workbook.audit.report import print_audit, write_report
 
+    if report is not None and report.exists() and file.exists() and report.samefile(file):
+        raise UserError(f"{report} is the file to audit, which stays as it is: give the report another name")
     found = examine(file)
     if report is not None:
         write_report(found, report, force=force)
