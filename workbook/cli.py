@@ -374,7 +374,12 @@ def _take_over(taken: Any, device: str, into: Path | None, name: str | None, *, 
 
     write(into, taken.findings, name, device, force=force)
     numbers = "1 measured number" if len(taken.findings) == 1 else f"{len(taken.findings)} measured numbers"
-    click.echo(f"{into}: {numbers}. Use it: solbook build --hardware {into}")
+    from workbook import catalogue
+    from workbook.hardware_checks import lacking
+
+    missing = " and ".join(lacking(catalogue.device(into)))
+    first = f"Add {missing} by hand, then" if missing else "Use it"
+    click.echo(f"{into}: {numbers}. {first}: solbook build --hardware {into}")
 
 
 @hardware.command("show")
@@ -402,7 +407,8 @@ def hardware_check(file: str) -> None:
     for finding in found:
         click.echo(f"warning: {finding.text}")
     warnings = "1 warning" if len(found) == 1 else f"{len(found) or 'no'} warnings"
-    click.echo(f"{file}: {checked.name}, {len(checked.numbers)} numbers, {warnings}")
+    numbers = "1 number" if len(checked.numbers) == 1 else f"{len(checked.numbers)} numbers"
+    click.echo(f"{file}: {checked.name}, {numbers}, {warnings}")
 
 
 @hardware.command("new")
