@@ -596,6 +596,17 @@ def test_a_refused_import_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_comments_of_a_file_that_is_extended_stay_where_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(catalogue.new_hardware("Mine"), encoding="utf-8")
+    before = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
+    result = imported(str(LOGS / "mamf_v2.txt"), "--into", str(path))
+    assert result.exception is None, result.exception
+    after = path.read_text(encoding="utf-8").splitlines()
+    assert [line for line in after if line.startswith("#")] == before
+    assert after[after.index("[fp8_peak]") - 1] == ""
+
+
 def test_all_samples_are_imported_within_a_second_and_bad_ones_exit_with_2(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "workbook.cli", "hardware", "import"]
     samples = [str(LOGS / name) for name in TRUTH]

@@ -6,6 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def write(path: Path, findings: Mapping[str, Finding], name: str | None, device:
             document["name"] = name or device
             document["status"] = SHIPPING
         for finding in findings.values():
-            document[finding.column] = _table(finding)
+            document[finding.column] = _with_comments(_table(finding), document.get(finding.column))
             _put_curve(document, finding)
         text = re.sub(r"(?<!\n)\n\[\[curve]]", "\n\n[[curve]]", tomlkit.dumps(document))
     except (TOMLKitError, OSError) as error:
@@ -91,6 +92,14 @@ def _table(finding: Finding) -> Any:
     table.add("value", tomlkit.value(_number(finding.value, finding.unit)))
     table.add("unit", finding.unit)
     return _sourced(table, finding)
+
+
+def _with_comments(table: Any, present: Any) -> Any:
+    """A table with the comments that stand behind the one it replaces: they speak of what comes next."""
+    behind = list(takewhile(lambda each: each[0] is None, reversed(present.value.body))) if present else []
+    for _, item in reversed(behind):
+        table.add(item)
+    return table
 
 
 def _put_curve(document: Any, finding: Finding) -> None:

@@ -10,7 +10,7 @@ from pyxl import lint as sound
 from pyxl.lint.book import Book
 from pyxl.lint.rules import Finding, Rules, Severity
 from workbook.lint import modelling
-from workbook.lint.layout import Layout
+from workbook.lint.layout import ANALYSIS, Layout
 
 MODELLING = "Modelling"
 MOST_SHOWN = 5  # of one rule
@@ -19,7 +19,9 @@ MOST_SHOWN = 5  # of one rule
 def findings(path: Path, *, schema: bool = False) -> list[Finding]:
     """All findings in a file. Raises `UserError` where it is no workbook that can be read."""
     book = Book.read(path)
-    found = sound.findings(book) + modelling.rule.findings(Layout(book))
+    found = sound.findings(book)
+    if ANALYSIS in book.titles:  # of a workbook that is not ours, only whether it opens
+        found += modelling.rule.findings(Layout(book))
     if schema:
         from pyxl.lint import schema as schemas
 

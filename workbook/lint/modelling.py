@@ -558,10 +558,10 @@ def few_names(layout: Layout) -> Iterator[Found]:
         yield Found(f"{len(own)} names are defined: {some(own)}", "refer to cells", "", own[0])
 
 
-@rule("R25", Severity.RULE)
+@rule("R25", Severity.ADVICE)
 def navigation(layout: Layout) -> Iterator[Found]:
     """A sheet of one table and more than 100 rows keeps its head in sight, on the screen and on every printed page.
-    Those of several tables cannot. About links to every sheet (R17).
+    Those of several tables cannot. About links to every sheet (R17). Advice: LibreOffice drops frozen panes on saving.
 
     Source: F1F9, contents sheet; SSRB
     """
