@@ -161,7 +161,7 @@ def audit(file: Path, *, as_json: bool, report: Path | None, force: bool) -> Non
 
     found = examine(file)
     if report is not None:
-        write_report(found, report, force=force)
+        write_report(found, report, file, force=force)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=1))
     else:
