@@ -19,7 +19,6 @@ from workbook.hardware_checks import SCALES
 
 REPORTED = "reported"  # cells that programs of ours fill
 CONSEQUENCES = (What.BROKEN,)
-ROWS_TOLD = 3
 
 
 def cell_findings(comparison: Comparison, names: Names) -> list[Finding]:

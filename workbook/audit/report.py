@@ -50,8 +50,9 @@ def print_audit(audit: Audit) -> None:
 
 
 def write_report(audit: Audit, path: Path, audited: Path, *, force: bool) -> None:
-    """Write the audit as a web page or a workbook. Raises `UserError` where another file, or what was audited, is in the
-    way.
+    """Write the audit as a web page or a workbook.
+
+    Raises `UserError` where another file is in the way, or what was audited.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UserError(f"{path} must end in {' or '.join(SUFFIXES)}")
