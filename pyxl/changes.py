@@ -174,7 +174,8 @@ class Comparison:
             return False
         ends = self._ends[sheet.plan.title, axis, last]
         end = max(ends, key=ends.__getitem__, default=None)
-        return after.first[axis] in lines.places(before.first[axis]) and after.last[axis] == end
+        is_told = end is not None and ends[end] > 1 and after.last[axis] == end
+        return is_told and after.first[axis] in lines.places(before.first[axis])
 
     @cached_property
     def _ends(self) -> Mapping[tuple[str, int, int], Counter[int]]:
@@ -261,7 +262,10 @@ def _is_same_span(lines: Lines, before: tuple[int, int], after: tuple[int, int])
         return after[0] == after[1] and after[0] in lines.places(before[0])
     first = lines.first_left(before[0]) if before[0] in lines.deleted else before[0]
     last = lines.last_left(before[1]) if before[1] in lines.deleted else before[1]
-    if first is None or last is None or after[0] not in lines.places(first) or after[1] not in lines.places(last):
-        return False
-    inside = (lines.now[line] for line in range(before[0], before[1] + 1) if line in lines.now)
-    return not lines.moved or all(after[0] <= now <= after[1] for now in inside)
+    span = range(before[0], before[1] + 1)
+    covered = all(after[0] <= lines.now[line] <= after[1] for line in span if line in lines.now)
+    if first is not None and last is not None and after[0] in lines.places(first) and after[1] in lines.places(last):
+        return covered
+    # sorted rows leave the range where it was, over the same rows
+    left = sum(line not in lines.deleted for line in span)
+    return covered and after[1] - after[0] + 1 == left and not lines.moved.isdisjoint(span)

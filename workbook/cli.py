@@ -159,9 +159,11 @@ def audit(file: Path, *, as_json: bool, report: Path | None, force: bool) -> Non
     from workbook.audit import audit as examine
     from workbook.audit.report import print_audit, write_report
 
+    if report is not None and report.exists() and file.exists() and report.samefile(file):
+        raise UserError(f"{report} is the file to audit, which stays as it is: give the report another name")
     found = examine(file)
     if report is not None:
-        write_report(found, report, file, force=force)
+        write_report(found, report, force=force)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=1))
     else:
@@ -372,7 +374,12 @@ def _take_over(taken: Any, device: str, into: Path | None, name: str | None, *, 
 
     write(into, taken.findings, name, device, force=force)
     numbers = "1 measured number" if len(taken.findings) == 1 else f"{len(taken.findings)} measured numbers"
-    click.echo(f"{into}: {numbers}. Use it: solbook build --hardware {into}")
+    from workbook import catalogue
+    from workbook.hardware_checks import lacking
+
+    missing = " and ".join(lacking(catalogue.device(into)))
+    first = f"Add {missing} by hand, then" if missing else "Use it"
+    click.echo(f"{into}: {numbers}. {first}: solbook build --hardware {into}")
 
 
 @hardware.command("show")
@@ -400,7 +407,8 @@ def hardware_check(file: str) -> None:
     for finding in found:
         click.echo(f"warning: {finding.text}")
     warnings = "1 warning" if len(found) == 1 else f"{len(found) or 'no'} warnings"
-    click.echo(f"{file}: {checked.name}, {len(checked.numbers)} numbers, {warnings}")
+    numbers = "1 number" if len(checked.numbers) == 1 else f"{len(checked.numbers)} numbers"
+    click.echo(f"{file}: {checked.name}, {numbers}, {warnings}")
 
 
 @hardware.command("new")

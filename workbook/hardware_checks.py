@@ -29,6 +29,7 @@ PLAUSIBLE = {
     "W": (1, 1e5),
     "USD/device/hour": (1e-3, 1e4),
 }
+NEEDED = ("memory_capacity", "scale_up_domain")
 RATES = ("bf16", "fp8", "fp4", "hbm", "scale_up", "scale_out")
 LOWEST_SHARE = 0.45  # MI300X reaches 49 % of its FP8 peak, the least of the shipped devices; a doubled peak gives 40 %
 HIGHEST_RING_SHARE = 0.9  # rings reach 76 to 82 % of NVLink
@@ -73,10 +74,21 @@ class Finding:
 
 def findings(device: Device, catalogue: Iterable[Device] = ()) -> list[Finding]:
     """All that is found, errors first; with a catalogue, also against its devices of the same chip."""
-    checks = (_magnitudes, _shares, _curves, _precisions, _networks, _memory, _run_costs, _provenance)
+    checks = (_lacking, _magnitudes, _shares, _curves, _precisions, _networks, _memory, _run_costs, _provenance)
     found = [finding for check in checks for finding in check(device)]
     found.extend(_relatives(device, catalogue))
     return sorted(found, key=lambda finding: not finding.is_error)
+
+
+def lacking(device: Device) -> list[str]:
+    """Numbers without which no strategy can be computed on a device, and which it lacks."""
+    return [key for key in NEEDED if key not in device.numbers]
+
+
+def _lacking(device: Device) -> Iterator[Finding]:
+    if missing := lacking(device):
+        listed = " and ".join(f"[{key}]" for key in missing)
+        yield Finding(f"there is no {listed}, without which no strategy can be computed: add them by hand")
 
 
 def shown(value: float, unit: str) -> str:

@@ -42,6 +42,12 @@ def test_nothing_is_said_of_a_sound_device() -> None:
     assert findings(device(), SHIPPED) == []
 
 
+def test_what_no_strategy_can_do_without_is_named() -> None:
+    sound = device()
+    numbers = {key: number for key, number in sound.numbers.items() if key != "memory_capacity"}
+    assert "there is no [memory_capacity]" in one(findings(replace(sound, numbers=numbers))).text
+
+
 @pytest.mark.parametrize("shipped", SHIPPED, ids=lambda shipped: shipped.name)
 def test_no_shipped_device_is_refused(shipped: Device) -> None:
     assert [finding for finding in findings(shipped, SHIPPED) if finding.is_error] == []
@@ -228,7 +234,7 @@ def test_check_prints_warnings(run: Run, tmp_path: Path) -> None:
     code, output, _ = run("hardware", "check", "chip.toml")
     assert code == 0
     assert "warning: [bf16_measured] is measured but has no date" in output
-    assert output.endswith("chip.toml: My chip, 2 numbers, 2 warnings\n")
+    assert output.endswith("chip.toml: My chip, 2 numbers, 3 warnings\n")
 
 
 def test_a_new_file_builds_at_once(run: Run, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from pyxl import fingerprint
 from pyxl.changes import Comparison, compare
 from pyxl.errors import UserError
-from pyxl.plan import Plan
+from pyxl.plan import Plan, Sheet
 from pyxl.reader import grids
 from workbook.audit import cells, file, values
 from workbook.audit.findings import Audit, Finding, Kind, ordered
@@ -31,12 +31,14 @@ from workbook.contents import Contents, of_file
 from workbook.file_inputs import MODEL_SHEET
 from workbook.file_study import study_of
 from workbook.sheets.study import ADDIN, PROTECT, TITLE, Record, recorded
+from workbook.study import Study
 
 if TYPE_CHECKING:
     from pyxl.workbook_file import WorkbookFile
 
 SUMMARY = "Summary"
-OWN_SHEETS = ("Engine", "Explain", "Audit", "xlwings.conf")
+SETTINGS = "xlwings.conf"
+OWN_SHEETS = ("Engine", "Explain", "Audit", SETTINGS)
 
 
 def audit(path: Path) -> Audit:
@@ -89,24 +91,29 @@ def _plan(read: Contents, record: Record) -> tuple[Plan, list[Finding]]:
     """The plan of the study that the workbook was built from; without a record, of the one that its inputs say."""
     if read.age:
         raise UserError(read.age)
-    protect = PROTECT in record.options
     try:
-        planned = _recorded(record.text, protect=protect)
+        planned = _recorded(record.text, record.options)
     except UserError as error:
         text = f"{error}: what was changed in inputs and catalogues cannot be told, only what was done to formulas"
         inputs = read.inputs
         title, description = (str(read.shown.get((SUMMARY, cell), "")) for cell in ("A1", "A2"))
-        planned = plan(study_of(inputs, read.shown, title, description, inputs.strategies), protect=protect)
-        return planned, [Finding(Kind.RECORD, TITLE, "", "study", text)]
-    if not record.is_intact:
-        text = "the sheet was edited, so old values told here may be wrong"
-        return planned, [Finding(Kind.RECORD, TITLE, "", "study", text)]
-    return planned, []
+        study = study_of(inputs, read.shown, title, description, inputs.strategies)
+        return _built(study, record.options), [Finding(Kind.RECORD, TITLE, "", "study", text)]
+    if record.is_intact:
+        return planned, []
+    text = "the sheet was edited, so old values told here may be wrong"
+    return planned, [Finding(Kind.RECORD, TITLE, "", "study", text)]
 
 
 @lru_cache(maxsize=1)  # a workbook is audited again and again while somebody works on it
-def _recorded(text: str, *, protect: bool) -> Plan:
-    return plan(recorded(text), protect=protect)
+def _recorded(text: str, options: tuple[str, ...]) -> Plan:
+    return _built(recorded(text), options)
+
+
+def _built(study: Study, options: tuple[str, ...]) -> Plan:
+    """The plan as it was built. What xlwings' sheet holds depends on the computer."""
+    further = [Sheet(SETTINGS)] if ADDIN in options else []
+    return plan(study, protect=PROTECT in options, further=further)
 
 
 def _as_planned(read: Contents, comparison: Comparison) -> Contents:

@@ -250,6 +250,8 @@ def remarks(comparison: Comparison, own: Sequence[str], told: Sequence[Finding])
     }
     taken = {(sheet, axis, place[axis]) for sheet, axis, place in lines}
     for sheet in comparison.sheets.values():
+        if sheet.plan.title in own:
+            continue
         moved = len(sheet.rows.moved), len(sheet.columns.moved)
         for count, what in zip(moved, ("row", "column"), strict=True):
             if count:

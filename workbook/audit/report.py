@@ -49,15 +49,10 @@ def print_audit(audit: Audit) -> None:
         console.print(Text(f"harmless: {remark}", style="dim"))
 
 
-def write_report(audit: Audit, path: Path, audited: Path, *, force: bool) -> None:
-    """Write the audit as a web page or a workbook.
-
-    Raises `UserError` where another file is in the way, or what was audited.
-    """
+def write_report(audit: Audit, path: Path, *, force: bool) -> None:
+    """Write the audit as a web page or a workbook. Raises `UserError` where the file is in the way."""
     if path.suffix.lower() not in SUFFIXES:
         raise UserError(f"{path} must end in {' or '.join(SUFFIXES)}")
-    if path.resolve() == audited.resolve():
-        raise UserError(f"{path} is what is audited, which stays as it is: give the report another name")
     if path.exists() and not force:
         raise UserError(f"{path} exists: give another name, or overwrite it with --force")
     from pyxl.writer import workbook_bytes, write_file
