@@ -1,7 +1,8 @@
 """Where the rows and columns of a sheet that we laid out stand now, after somebody moved, inserted or deleted some.
 
 A line (row or column) is known by its texts: each text is a vote for the lines that have it, the more the rarer it is.
-Lines whose texts decide nothing are matched by their order between those that are known.
+Lines whose texts decide nothing are known by all that they say, if no other says it, or else matched by their order
+between those that are known.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ def aligned(original: Mapping[int, Line], found: Mapping[int, Line]) -> Lines:
     if all(content.items() <= found.get(line, {}).items() for line, content in original.items()):  # the usual case
         return Lines({line: line for line in original}, frozenset())
     now = _voted(original, found)
+    now |= _unchanged(now, original, found)
     _fill(now, original, found)
     return Lines(now, frozenset(line for line in original if line not in now))
 
@@ -101,6 +103,22 @@ def _best(votes: Mapping[int, float]) -> int | None:
     ranked = sorted(votes, key=votes.__getitem__, reverse=True)
     tied = len(ranked) > 1 and votes[ranked[0]] <= votes[ranked[1]] * (1 + 1e-9)
     return None if tied else ranked[0]
+
+
+def _unchanged(now: Mapping[int, int], original: Mapping[int, Line], found: Mapping[int, Line]) -> dict[int, int]:
+    """The other lines that say with all their texts and numbers what only one line did, and one does."""
+    ours = _by_all({line: original[line] for line in original.keys() - now.keys()})
+    theirs = _by_all({line: found[line] for line in found.keys() - set(now.values())})
+    return {ours[said][0]: theirs[said][0] for said in ours if len(ours[said]) == len(theirs.get(said, ())) == 1}
+
+
+def _by_all(lines: Mapping[int, Line]) -> dict[tuple[str, ...], list[int]]:
+    """Lines by all that they say, those with a text: numbers alone may be anybody's."""
+    alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for number, line in lines.items():
+        if any(isinstance(content, str) for content in line.values()):
+            alike[_said(line)].append(number)
+    return alike
 
 
 def _fill(now: dict[int, int], original: Mapping[int, Line], found: Mapping[int, Line]) -> None:

@@ -5,8 +5,8 @@ Cells are compared wherever they stand: rows and columns may have been moved, an
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -161,8 +161,36 @@ class Comparison:
             return False
         return all(
             _is_same_span(lines, (before.first[axis], before.last[axis]), (after.first[axis], after.last[axis]))
+            or self._ends_as_others(sheet, axis, before, after)
             for axis, lines in enumerate((sheet.rows, sheet.columns))
         )
+
+    def _ends_as_others(self, sheet: ComparedSheet, axis: int, before: Target, after: Target) -> bool:
+        """Whether a range ends in empty lines behind all others, some of which were inserted or deleted: only the other
+        formulas tell how many, by where most of them end now.
+        """
+        lines, last = (sheet.rows, sheet.columns)[axis], before.last[axis]
+        if last in lines.now or lines.first_left(last) is not None:
+            return False
+        ends = self._ends[sheet.plan.title, axis, last]
+        end = max(ends, key=ends.__getitem__, default=None)
+        is_told = end is not None and ends[end] > 1 and after.last[axis] == end
+        return is_told and after.first[axis] in lines.places(before.first[axis])
+
+    @cached_property
+    def _ends(self) -> Mapping[tuple[str, int, int], Counter[int]]:
+        """Where the ranges of all formulas end now, by the sheet, axis and line in which they ended."""
+        found: dict[tuple[str, int, int], Counter[int]] = defaultdict(Counter)
+        for title, sheet in self.sheets.items():
+            for (row, column), cell in sheet.plan.cells.items():
+                if not isinstance(cell.content, Formula) or ":" not in cell.content.text:
+                    continue
+                new = sheet.cells.get((sheet.rows.now.get(row, 0), sheet.columns.now.get(column, 0)))
+                for before, after in zip(references(cell.content.text), references(str(new)), strict=False):
+                    if before.first != before.last and (of := self._sheet_of(title, before)):
+                        for axis in (0, 1):
+                            found[of.plan.title, axis, before.last[axis]][after.last[axis]] += 1
+        return found
 
 
 def compare(plan: Plan, found: Mapping[str, Cells]) -> Comparison:
@@ -176,21 +204,29 @@ def compare(plan: Plan, found: Mapping[str, Cells]) -> Comparison:
 
 
 def _matched(sheets: Sequence[Sheet], found: Mapping[str, Cells]) -> dict[str, str]:
-    """The titles under which the plan's sheets stand: their own, or another where the texts are the same."""
-    known = {sheet.title: sheet.title for sheet in sheets if sheet.title in found}
-    for sheet in sheets:
-        if sheet.title in known:
-            continue
-        texts = {cell.content for cell in sheet.cells.values() if isinstance(cell.content, str) and cell.content}
-        shares = {
-            title: len(texts & {content for content in contents.values() if isinstance(content, str)}) / len(texts)
-            for title, contents in found.items()
-            if texts and title not in known.values()
-        }
-        best = max(shares, key=shares.__getitem__, default=None)
-        if best is not None and shares[best] >= LIKENESS:
-            known[sheet.title] = best
+    """The titles under which the plan's sheets stand: those under which their texts are found, or their own."""
+    ours = {sheet.title: _texts(cell.content for cell in sheet.cells.values()) for sheet in sheets}
+    theirs = {title: _texts(contents.values()) for title, contents in found.items()}
+
+    def likeness(title: str, other: str) -> float:
+        return len(ours[title] & theirs[other]) / max(1, len(ours[title]))
+
+    # Among the plan's titles first: a copy under a title of the user's own takes none from a sheet that was edited.
+    pairs = sorted(
+        ((title, other) for title in ours for other in found),
+        key=lambda pair: (pair[1] in ours, likeness(*pair), pair[0] == pair[1]),
+        reverse=True,
+    )
+    alike = [pair for pair in pairs if likeness(*pair) >= LIKENESS]
+    known: dict[str, str] = {}
+    for title, other in (*alike, *((title, title) for title in ours if title in found)):
+        if title not in known and other not in known.values():
+            known[title] = other
     return known
+
+
+def _texts(contents: Iterable[Any]) -> set[str]:
+    return {content for content in contents if isinstance(content, str) and content}
 
 
 def _compared(sheet: Sheet, title: str, found: Mapping[str, Cells]) -> ComparedSheet:

@@ -341,8 +341,10 @@ def _through(change: Change, parts: Mapping[str, Values]) -> list[Part]:
 
 
 def relative(old: Any, new: Any) -> float | None:
-    """By which part of the old value a new one differs; None where there is no such number."""
-    return float(new / old - 1) if _is_number(old) and _is_number(new) and old else None
+    """By which part of the old value a new one differs; None where there is no such number, or it was below 0: what
+    rose from there would read as a fall.
+    """
+    return float(new / old - 1) if _is_number(old) and _is_number(new) and old > 0 else None
 
 
 def _merged(pairs: Sequence[_Pair]) -> Iterator[InputChange]:

@@ -317,3 +317,27 @@ def test_how_a_formula_is_written_is_no_finding(seed: int, mutated: Callable[[in
     path = tmp_path / "rewritten.xlsx"
     path.write_bytes(packed(book.parts))
     assert audit(path).findings == ()
+
+
+def test_a_formula_that_points_to_an_empty_cell_is_named(mutated: Callable[[int], Mutated], tmp_path: Path) -> None:
+    book = mutated(0)
+    place = formula_of(book, is_calculation, ("Analysis",))
+    assert ("Stages", "C5") not in book.held
+    book.edit(place, formula="Stages!C5", value=0)
+    path = tmp_path / "mutated.xlsx"
+    path.write_bytes(packed(book.parts))
+    (found,) = (f for f in audit(path).findings if f.kind.value != "stored values are old")
+    assert (found.kind.value, found.sheet, found.cell) == ("formula changed", *place)
+
+
+def test_a_text_in_place_of_a_constant_is_named_by_its_quantity(
+    mutated: Callable[[int], Mutated], tmp_path: Path
+) -> None:
+    book = mutated(0)
+    book.edit(("Constants", "B6"), value="two")
+    path = tmp_path / "mutated.xlsx"
+    path.write_bytes(packed(book.parts))
+    (found,) = audit(path).findings
+    assert (found.kind.value, found.quantity, found.old, found.new) == (
+        "not understood", "flops_per_multiply_add", 2, "two",
+    )  # fmt: skip

@@ -15,7 +15,7 @@ from pyxl.quantity import GIVEN
 from workbook import study as studies
 from workbook.analysis import analysis
 from workbook.catalogue import templates_directory
-from workbook.difference import MOST_PARTS, OTHERS
+from workbook.difference import MOST_PARTS, OTHERS, relative
 
 OWN = "PP16 EP64 ZeRO-1 DualPipe"
 NVLINK_BOUND = "ZeRO-3 (FSDP) hierarchical"
@@ -291,3 +291,8 @@ class TestChosen:
         code, output, errors = ran("diff", shipped, tmp_path / "text.xlsx")
         assert (code, output, errors.count("\n")) == (2, "", 1)
         assert "text.xlsx" in errors
+
+
+def test_what_rises_from_below_0_has_no_per_cent() -> None:
+    assert relative(-10.0, 5.0) is None
+    assert relative(10.0, -5.0) == -1.5

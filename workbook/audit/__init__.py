@@ -36,6 +36,7 @@ from workbook.study import Study
 if TYPE_CHECKING:
     from pyxl.workbook_file import WorkbookFile
 
+SUMMARY = "Summary"
 SETTINGS = "xlwings.conf"
 OWN_SHEETS = ("Engine", "Explain", "Audit", SETTINGS)
 
@@ -63,7 +64,8 @@ def examine(read: Contents, name: str, found: WorkbookFile | None = None, seen: 
     names = Names(comparison)
     findings += cells.sheet_findings(comparison)
     findings += cells.line_findings(comparison, names)
-    findings += cells.cell_findings(comparison, names)
+    # Of a record that was edited one finding tells: it is laid out anew from what it says, with another signature.
+    findings += (each for each in cells.cell_findings(comparison, names) if record.is_intact or each.sheet != TITLE)
     findings += _of_values(_as_planned(read, comparison), comparison, names)
     findings += seen
     if found is not None:
@@ -94,7 +96,8 @@ def _plan(read: Contents, record: Record) -> tuple[Plan, list[Finding]]:
     except UserError as error:
         text = f"{error}: what was changed in inputs and catalogues cannot be told, only what was done to formulas"
         inputs = read.inputs
-        study = study_of(inputs, read.shown, "A workbook", "", inputs.strategies)
+        title, description = (str(read.shown.get((SUMMARY, cell), "")) for cell in ("A1", "A2"))
+        study = study_of(inputs, read.shown, title, description, inputs.strategies)
         return _built(study, record.options), [Finding(Kind.RECORD, TITLE, "", "study", text)]
     if record.is_intact:
         return planned, []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pyxl.cells import coordinates, letter
+from pyxl.cells import coordinates, letter, whole
 from pyxl.changes import Change, ComparedSheet, Comparison, What
 from pyxl.formula_text import canonical
 from pyxl.plan import Formula
@@ -19,7 +19,6 @@ from workbook.hardware_checks import SCALES
 
 REPORTED = "reported"  # cells that programs of ours fill
 CONSEQUENCES = (What.BROKEN,)
-ROWS_TOLD = 3
 
 
 def cell_findings(comparison: Comparison, names: Names) -> list[Finding]:
@@ -95,7 +94,8 @@ def _said(comparison: Comparison, names: Names, change: Change, unit: str) -> tu
         formula = isinstance(change.cell.content, Formula)
         what = f"the formula {_should_be(names, change)}" if formula else f"'{old}'"
         return (Kind.EMPTIED if formula else Kind.TEXT_CHANGED), f"{what} was deleted"
-    return Kind.TEXT_CHANGED, f"'{new}' stands in place of '{old}'"
+    where = "in an empty cell" if change.what is What.FILLED else f"in place of '{old}'"
+    return Kind.TEXT_CHANGED, f"'{whole(new)}' stands {where}"
 
 
 def _input(comparison: Comparison, change: Change, unit: str) -> tuple[Kind, str]:

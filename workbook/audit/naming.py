@@ -77,7 +77,8 @@ class Names:
         if title == MODEL_SHEET and row in self.keys and column in self.strategies:
             key = self.keys[row]
             return Named(key, self.strategies[column], analysis[key].unit)
-        if self._comparison.sheets[title].plan.cells[place].style == "name":
+        cell = self._comparison.sheets[title].plan.cells.get(place)  # none where a formula points to an empty cell
+        if cell is not None and cell.style == "name":
             return Named("strategy", self.strategies.get(column, ""), "text")
         if title in CATALOGUES:
             for table in self.tables(title):

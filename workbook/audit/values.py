@@ -44,8 +44,8 @@ def merged(findings: Sequence[Finding]) -> list[Finding]:
         if each.kind in (Kind.INPUT_CHANGED, Kind.CATALOGUE_CHANGED, Kind.CONSTANT_CHANGED)
     }
     return [
-        replace(each, text=f"{before[each.sheet, each.cell].text}; {each.text}", old=before[each.sheet, each.cell].old)
-        if senseless.get((each.sheet, each.cell)) is each and (each.sheet, each.cell) in before
+        replace(before[place], kind=each.kind, text=f"{before[place].text}; {each.text}", new=each.new)
+        if senseless.get(place := (each.sheet, each.cell)) is each and place in before
         else each
         for each in findings
         if (each.sheet, each.cell) not in senseless or each.kind is Kind.UNREADABLE
