@@ -69,9 +69,9 @@ class ComparedSheet:
 
     @cached_property
     def added(self) -> tuple[Position, ...]:
-        """Cells in rows or columns that the plan does not have."""
+        """Cells that the plan does not have."""
         filled = {place for row, column in self._empty for place in self.places(row, column)}
-        return tuple(place for place in self.cells if self.origin(*place) is None and place not in filled)
+        return tuple(p for p in self.cells if self.origin(*p) not in self.plan.cells and p not in filled)
 
     @cached_property
     def _empty(self) -> tuple[Position, ...]:
@@ -264,6 +264,8 @@ def _is_same_span(lines: Lines, before: tuple[int, int], after: tuple[int, int])
     last = lines.last_left(before[1]) if before[1] in lines.deleted else before[1]
     span = range(before[0], before[1] + 1)
     covered = all(after[0] <= lines.now[line] <= after[1] for line in span if line in lines.now)
+    if first is not None and first > before[1]:  # all filled lines are gone, the empty ones behind them are left
+        return after[1] in lines.places(before[1]) and after[1] - after[0] < before[1] - before[0]
     if first is not None and last is not None and after[0] in lines.places(first) and after[1] in lines.places(last):
         return covered
     # sorted rows leave the range where it was, over the same rows

@@ -39,6 +39,7 @@ NO_TABLE: tuple[Mapping[Any, int], Mapping[Any, int]] = ({}, {})
 ABSENT = "nothing"
 NOT_OK = "not OK"
 A_NUMBER = "a number"
+ANOTHER_VALUE = "the formula gives another value"
 TYPED_OVER = "typed over: it should be a formula"
 EMPTY = "empty: it should be a formula"
 NO_FORMULAS = "the column has a name but no formulas: copy a strategy's column into it, or clear the name"
@@ -163,7 +164,7 @@ def _analysis(
             typed = content is not None and not isinstance(content, Formula)
             calculated = quantity.kind in (Kind.CALCULATION, Kind.CHECK)
             empty = content is None and quantity.kind is not Kind.INPUT
-            why = TYPED_OVER if typed and calculated else EMPTY if empty else "the formula gives another value"
+            why = TYPED_OVER if typed and calculated else EMPTY if empty else ANOTHER_VALUE
             same = not unsure.isdisjoint(("", strategy)) or agree(value, expected)
             good = same and not empty and not (typed and calculated)
             equal = quantity.kind is Kind.INPUT or good
@@ -396,6 +397,6 @@ def _cell(
     sheet, cell = grid.place(row, column)
     value = recalculated.get((sheet, cell))
     typed = typed_over and not isinstance(grid.cells.get((row, column)), Formula)
-    why = TYPED_OVER if typed else "the formula gives another value"
+    why = TYPED_OVER if typed else ANOTHER_VALUE
     equal = agree(value, expected, scale) and not typed
     return Difference(sheet, cell, strategy, quantity, value, expected, why, scale), equal

@@ -73,6 +73,13 @@ def test_what_is_hidden_and_protected_is_known(book: Path) -> None:
     assert (some.is_protected, some.hidden_rows, some.hidden_columns, gone.state) == (True, {2}, {3}, "hidden")
 
 
+def test_truth_is_written_in_words_too(book: Path) -> None:
+    contents = parts(book.read_bytes())
+    contents[SHEET] = contents[SHEET].replace(b'hidden="1"', b'hidden="true"')
+    book.write_bytes(packed(contents))
+    assert read(book).sheets[0].hidden_columns == {3}
+
+
 def test_a_formula_that_a_range_shares_is_each_cell_s_own(book: Path) -> None:
     rows = (
         '<row r="1"><c r="A1"><v>3</v></c><c r="B1"><f t="shared" ref="B1:B3" si="0">A1*$A$1+C1</f><v>9</v></c></row>'

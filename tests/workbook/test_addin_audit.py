@@ -69,7 +69,7 @@ def test_what_was_done_is_told_in_a_row_each_and_not_what_the_add_in_did(book: x
     assert heads == list(HEADS)
     address = devices.address.replace("$", "")
     assert changed == ["input changed", f"Analysis!{address}", "devices", OWN, changed[4], 2048, 1024, "device"]
-    assert changed[4] == "2048 device was changed to 1024 device"
+    assert changed[4] == "changed from 2,048 devices to 1,024 devices"
     assert overwritten[6] == 1.5
     assert overwritten[5]  # the formula in names
     assert overwritten[5] != built

@@ -113,7 +113,7 @@ def test_a_stored_value_that_is_old_is_told_with_both(edit: Edit, shipped: Path,
 def test_a_workbook_without_stored_values_says_what_to_do(shipped: Path, tmp_path: Path) -> None:
     openpyxl.load_workbook(shipped).save(tmp_path / "saved.xlsx")
     found = audit(tmp_path / "saved.xlsx").findings
-    assert [each.kind.value for each in found] == ["stored values are old"]
+    assert [each.kind.value for each in found] == ["no stored values"]
     assert "open the file in a spreadsheet and save it" in found[0].text
 
 

@@ -24,7 +24,7 @@ from pyxl.errors import UserError
 from pyxl.plan import Plan, Sheet
 from pyxl.reader import grids
 from workbook.audit import cells, file, values
-from workbook.audit.findings import Audit, Finding, Kind, ordered
+from workbook.audit.findings import Audit, Finding, Kind, joined, ordered
 from workbook.audit.naming import Names
 from workbook.book import plan
 from workbook.contents import Contents, of_file
@@ -66,15 +66,16 @@ def examine(read: Contents, name: str, found: WorkbookFile | None = None, seen: 
     findings += cells.line_findings(comparison, names)
     # Of a record that was edited one finding tells: it is laid out anew from what it says, with another signature.
     findings += (each for each in cells.cell_findings(comparison, names) if record.is_intact or each.sheet != TITLE)
-    findings += _of_values(_as_planned(read, comparison), comparison, names)
+    notes: list[str] = []
+    findings += _of_values(_as_planned(read, comparison), comparison, names, notes)
     findings += seen
     if found is not None:
         findings += file.file_findings(found, comparison, names, record)
         if findings:
             _require_same_generator(found, planned, record)
     compared = sum(len(sheet.plan.cells) for sheet in comparison.sheets.values())
-    remarks = cells.remarks(comparison, OWN_SHEETS, findings)
-    return Audit(name, ordered(values.merged(findings)), tuple(remarks), compared)
+    notes += cells.remarks(comparison, OWN_SHEETS, findings)
+    return Audit(name, ordered(joined(values.merged(findings))), tuple(notes), compared)
 
 
 def _require_same_generator(found: WorkbookFile, planned: Plan, record: Record) -> None:
@@ -128,12 +129,17 @@ def _as_planned(read: Contents, comparison: Comparison) -> Contents:
     return Contents(renamed(read.held), renamed(read.shown))  # type: ignore[arg-type]
 
 
-def _of_values(read: Contents, comparison: Comparison, names: Names) -> Iterator[Finding]:
+def _of_values(read: Contents, comparison: Comparison, names: Names, notes: list[str]) -> Iterator[Finding]:
     try:
         added = list(cells.added_strategies(comparison, names, read))
         yield from added
         yield from cells.added_rows(comparison, names, read)
+        yield from cells.added_points(comparison, read)
         yield from values.senseless_inputs(read)
         yield from values.stale_values(read, comparison, names, added)
     except UserError as error:
-        yield Finding(Kind.UNREADABLE, "", "", "inputs", f"values cannot be compared: {error}")
+        text = f"values cannot be compared: {error}"
+        if comparison.deleted or any(s.rows.deleted or s.columns.deleted for s in comparison.sheets.values()):
+            notes.append(text)  # which follows from what is told
+        else:
+            yield Finding(Kind.UNREADABLE, "", "", "inputs", text)

@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyxl.cells import coordinates, letter, whole
 from pyxl.changes import Change, ComparedSheet, Comparison, What
-from pyxl.formula_text import canonical
+from pyxl.formula_text import canonical, references
 from pyxl.plan import Formula
 from pyxl.quantity import Kind as QuantityKind
+from pyxl.reader import Grid
 from workbook.analysis import analysis
 from workbook.audit.findings import Finding, Kind
 from workbook.audit.naming import Names, is_input, shown
+from workbook.comparison import agree
 from workbook.contents import Contents
 from workbook.file_inputs import CATALOGUES, CONSTANTS, MODEL_SHEET
 from workbook.hardware_checks import SCALES
+from workbook.sheets import measured
 
 REPORTED = "reported"  # cells that programs of ours fill
 CONSEQUENCES = (What.BROKEN,)
+DIGITS, ALL_DIGITS = 10, 17
+MOST_TOLD = 5  # inputs in which an added strategy differs
 
 
 def cell_findings(comparison: Comparison, names: Names) -> list[Finding]:
-    """Changed cells, those that were done alike in several strategies told once."""
-    grouped: dict[tuple[Any, ...], list[Finding]] = {}
-    for change in comparison.changes:
-        if change.what in CONSEQUENCES or _belongs_to_addition(comparison, change) or change.cell.style == REPORTED:
-            continue
-        finding = _finding(comparison, names, change)
-        alike = finding.kind, finding.sheet, finding.quantity, finding.text, str(finding.old), str(finding.new)
-        grouped.setdefault(alike, []).append(finding)
-    return [_joined(findings) for findings in grouped.values()]
+    """Changed cells."""
+    return [
+        _finding(comparison, names, change)
+        for change in comparison.changes
+        if change.what not in CONSEQUENCES
+        and change.cell.style != REPORTED
+        and not _is_note(change)
+        and not _belongs_to_addition(comparison, change)
+    ]
 
 
-def _joined(findings: Sequence[Finding]) -> Finding:
-    first = findings[0]
-    strategies = tuple(dict.fromkeys(name for finding in findings for name in finding.strategies))
-    return Finding(
-        first.kind,
-        first.sheet,
-        first.cell,
-        first.quantity,
-        first.text,
-        strategies,
-        first.old,
-        first.new,
-        first.unit,
-    )
+def _is_note(change: Change) -> bool:
+    """Whether the user wrote into an empty cell that nothing is read from."""
+    return change.what is What.FILLED and not is_input(change.cell)
 
 
 def _belongs_to_addition(comparison: Comparison, change: Change) -> bool:
@@ -102,16 +97,21 @@ def _input(comparison: Comparison, change: Change, unit: str) -> tuple[Kind, str
     old, new = shown(change.cell.content), change.new
     if change.cell.style == "name" and change.what is What.VALUE:
         return Kind.STRATEGY_RENAMED, f"'{old}' is now called '{new}'"
-    was = "empty" if old in (None, "") else _told(old, unit)
-    now = "empty" if new in (None, "") else f"the formula {new}" if str(new).startswith("=") else _told(new, unit)
+    was, now = _both_told(old, new, unit)
+    was = "empty" if old in (None, "") else was
+    now = "empty" if new in (None, "") else f"the formula {new}" if str(new).startswith("=") else now
     text = f"changed from {was} to {now}"
     if change.sheet in CATALOGUES:
         return Kind.CATALOGUE_CHANGED, text + _provenance(comparison, change)
+    if change.sheet == measured.TITLE:
+        return Kind.INPUT_CHANGED, f"{text}; the source beside it speaks of the curve as it was measured"
     return (Kind.CONSTANT_CHANGED if change.sheet == CONSTANTS else Kind.INPUT_CHANGED), text
 
 
 def _provenance(comparison: Comparison, change: Change) -> str:
     """What became of the source of a catalogue number."""
+    if isinstance(change.cell.content, str) and change.place[1] == 1:  # the row's name
+        return ""
     sheet = comparison.sheets[change.sheet]
     for column in _source_columns(sheet, change.place):
         cell = sheet.plan.cells.get((change.place[0], column))
@@ -144,11 +144,17 @@ def _should_be(names: Names, change: Change) -> str:
     return names.as_planned(change.sheet, change.place, change.cell.content.text)
 
 
-def _told(value: Any, unit: str) -> str:
+def _told(value: Any, unit: str, digits: int = DIGITS) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"'{value}'"
-    scale, word = SCALES.get(unit, (1, unit if unit != "text" else ""))
-    return f"{value / scale:,.10g} {word}".rstrip()
+    scale, word = SCALES[unit] if unit in SCALES and unit != "s" else (1, unit if unit not in ("1", "text") else "")
+    return f"{value / scale:,.{digits}g} {word}".rstrip()
+
+
+def _both_told(old: Any, new: Any, unit: str) -> tuple[str, str]:
+    """Two values with as many digits as it takes to tell them apart."""
+    pairs = ((_told(old, unit, digits), _told(new, unit, digits)) for digits in (DIGITS, ALL_DIGITS))
+    return next((pair for pair in pairs if pair[0] != pair[1]), (repr(old), repr(new)))
 
 
 # Rows, columns, sheets
@@ -156,16 +162,16 @@ def _told(value: Any, unit: str) -> str:
 
 def line_findings(comparison: Comparison, names: Names) -> Iterator[Finding]:
     """Rows and columns that were deleted."""
+    broken = _broken(comparison)
     for title, sheet in comparison.sheets.items():
-        broken = sum(change.what in CONSEQUENCES for change in comparison.changes)
-        follows = f"; {broken:,} formulas now refer to nothing" if broken else ""
         for row in sorted(sheet.rows.deleted):
-            named = next((key for key in (names.keys.get(row),) if key and title == MODEL_SHEET), None)
+            named = names.keys.get(row) if title == MODEL_SHEET else None
             what = named or _row_title(sheet, row)
-            text = f"the row of {what} (it stood in row {row}) was deleted{follows}"
+            text = f"the row of {what} (it stood in row {row}) was deleted{_follows(broken[title, 0, row])}"
             yield Finding(Kind.ROW_DELETED, sheet.title, "", what, text)
         for column in sorted(sheet.columns.deleted):
             strategy = names.strategies.get(column) if title == MODEL_SHEET else None
+            follows = _follows(broken[title, 1, column])
             if strategy:
                 text = f"the strategy '{strategy}' was deleted{follows}"
                 yield Finding(Kind.STRATEGY_DELETED, sheet.title, "", "strategy", text, (strategy,))
@@ -173,6 +179,24 @@ def line_findings(comparison: Comparison, names: Names) -> Iterator[Finding]:
                 what = next((str(c.content) for (_, at), c in sorted(sheet.plan.cells.items()) if at == column), "")
                 text = f"column {letter(column)} ({what}) was deleted{follows}"
                 yield Finding(Kind.COLUMN_DELETED, sheet.title, "", what, text)
+
+
+def _broken(comparison: Comparison) -> Counter[tuple[str, int, int]]:
+    """How many formulas refer to a deleted row (axis 0) or column (axis 1) of a sheet and to nothing now."""
+    found: Counter[tuple[str, int, int]] = Counter()
+    for change in comparison.changes:
+        if change.what in CONSEQUENCES and isinstance(change.cell.content, Formula):
+            for each in references(change.cell.content.text):
+                sheet = comparison.sheets.get(each.sheet or change.sheet)
+                for axis, lines in enumerate((sheet.rows, sheet.columns) if sheet else ()):
+                    title = each.sheet or change.sheet
+                    found.update((title, axis, line) for line in lines.deleted & {each.first[axis], each.last[axis]})
+    return found
+
+
+def _follows(broken: int) -> str:
+    formulas = "1 formula now refers" if broken == 1 else f"{broken:,} formulas now refer"
+    return f"; {formulas} to nothing" if broken else ""
 
 
 def _row_title(sheet: ComparedSheet, row: int) -> str:
@@ -198,10 +222,25 @@ def added_strategies(comparison: Comparison, names: Names, read: Contents) -> It
         if sheet.columns.originally.get(column) in names.strategies:
             continue
         cell = f"{letter(column)}{rows.head}"
-        text = f"the strategy '{strategy}' was added"
+        text = f"the strategy '{strategy}' was added{_unlike_others(read, strategy)}"
         yield Finding(Kind.STRATEGY_ADDED, sheet.title, cell, "strategy", text, (strategy,))
         for key in rows.rows:
             yield from _in_added(read, key, strategy)
+
+
+def _unlike_others(read: Contents, strategy: str) -> str:
+    """The strategy that an added one is most like, and in which inputs it differs."""
+    own = read.inputs.strategies[strategy]
+    differing = {
+        name: [key for key in {**own, **other} if not agree(own.get(key), other.get(key))]
+        for name, other in read.inputs.strategies.items()
+        if name != strategy
+    }
+    nearest = min(differing, key=lambda name: len(differing[name]), default=None)
+    if nearest is None or len(differing[nearest]) > MOST_TOLD:
+        return ""
+    inputs = ", ".join(f"{key} = {_told(own.get(key), analysis[key].unit)}" for key in differing[nearest])
+    return f": as '{nearest}'" + (f", but {inputs}" if inputs else ", with the same inputs")
 
 
 def _in_added(read: Contents, key: str, strategy: str) -> Iterator[Finding]:
@@ -241,12 +280,30 @@ def added_rows(comparison: Comparison, names: Names, read: Contents) -> Iterator
                     yield Finding(Kind.ROW_ADDED, sheet.title, f"A{row}", table.title, text, (name,))
 
 
+def added_points(comparison: Comparison, read: Contents) -> Iterator[Finding]:
+    """Points that the user added to measured curves."""
+    if measured.TITLE not in comparison.sheets:
+        return
+    sheet = comparison.sheets[measured.TITLE]
+    contents = {place: shown(cell.content) for place, cell in sheet.plan.cells.items() if cell.content is not None}
+    planned = {(curve.device, curve.key): curve for curve in measured.read(Grid(measured.TITLE, contents), {})}
+    for curve in measured.read(read.sheets[measured.TITLE], read.shown):
+        before = planned.get((curve.device, curve.key))
+        count = len(curve.points) - len(before.points) if before else 0
+        if count > 0:
+            points = "a point was" if count == 1 else f"{count} points were"
+            own = [place for place in sheet.added if place[0] > curve.ceiling[0]]
+            cell = f"{letter(own[0][1])}{own[0][0]}" if own else ""
+            text = f"{points} added to the measured curve"
+            yield Finding(Kind.POINT_ADDED, sheet.title, cell, curve.key, text, (curve.device,))
+
+
 def remarks(comparison: Comparison, own: Sequence[str], told: Sequence[Finding]) -> Iterator[str]:
     """What is harmless: moved rows and columns, cells and sheets of the user's own that no finding tells."""
     lines = {
         (finding.sheet, 1 if finding.kind is Kind.STRATEGY_ADDED else 0, coordinates(finding.cell))
         for finding in told
-        if finding.kind in (Kind.STRATEGY_ADDED, Kind.ROW_ADDED)
+        if finding.kind in (Kind.STRATEGY_ADDED, Kind.ROW_ADDED, Kind.POINT_ADDED) and finding.cell
     }
     taken = {(sheet, axis, place[axis]) for sheet, axis, place in lines}
     for sheet in comparison.sheets.values():
@@ -259,6 +316,14 @@ def remarks(comparison: Comparison, own: Sequence[str], told: Sequence[Finding])
         added = [
             place for place in sheet.added if not any((sheet.title, axis, place[axis]) in taken for axis in (0, 1))
         ]
+        added += sorted(
+            change.now
+            for change in comparison.changes
+            if change.sheet == sheet.plan.title
+            and _is_note(change)
+            and change.cell.style != REPORTED
+            and not _belongs_to_addition(comparison, change)
+        )
         if added:
             first = f"{letter(added[0][1])}{added[0][0]}"
             cells = "1 cell" if len(added) == 1 else f"{len(added):,} cells"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pyxl.cells import coordinates, letter
+from pyxl.cells import Formula, coordinates, letter
 from pyxl.changes import ComparedSheet, Comparison
 from pyxl.formula_text import same
 from pyxl.plan import Validation
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pyxl.workbook_file import DropDown, SheetFile, WorkbookFile
 
 BUILT_IN = "_xlnm."
+FEW_RULES = 3
+_OTHER_FILE = re.compile(r"\[[^\[\]]+\][^!\"]*!")  # [1]Sheet!A1
 
 
 def hidden_sheet(title: str, *, in_menus: bool = True) -> Finding:
@@ -40,7 +43,7 @@ def file_findings(file: WorkbookFile, comparison: Comparison, names: Names, reco
     for compared in comparison.sheets.values():
         found = by_title[compared.title]
         yield from _hidden_lines(compared, found)
-        yield from _drop_downs(comparison, compared, found, names)
+        yield from _all_or_single(compared, list(_drop_downs(comparison, compared, found, names)))
     if PROTECT in record.options:
         for compared in comparison.sheets.values():
             if not by_title[compared.title].is_protected:
@@ -54,8 +57,20 @@ def file_findings(file: WorkbookFile, comparison: Comparison, names: Names, reco
     for link in file.external_links:
         text = f"formulas or names refer to another file: {link}"
         yield Finding(Kind.EXTERNAL_LINK, "", "", "workbook", text, new=link)
+    if not file.external_links:
+        yield from _formulas_to_other_files(file)
     if file.has_macros and ADDIN not in record.options:
         yield Finding(Kind.MACROS, "", "", "workbook", "the file has macros, which were not there when it was built")
+
+
+def _formulas_to_other_files(file: WorkbookFile) -> Iterator[Finding]:
+    """The first formula of each sheet that refers to a file which the workbook does not name."""
+    for sheet in file.sheets:
+        for (row, column), content in sheet.held.items():
+            if isinstance(content, Formula) and (found := _OTHER_FILE.search(content)):
+                text = f"the formula refers to another file: {found[0]}"
+                yield Finding(Kind.EXTERNAL_LINK, sheet.title, f"{letter(column)}{row}", "workbook", text)
+                break
 
 
 def _hidden_lines(compared: ComparedSheet, found: SheetFile) -> Iterator[Finding]:
@@ -66,10 +81,12 @@ def _hidden_lines(compared: ComparedSheet, found: SheetFile) -> Iterator[Finding
     rows = sorted(found.hidden_rows & {row for row, _ in compared.cells})
     if columns:
         listed = ", ".join(map(letter, columns))
-        yield Finding(Kind.HIDDEN, compared.title, f"{letter(columns[0])}1", "columns", f"columns {listed} are hidden")
+        what = f"column {listed} is" if len(columns) == 1 else f"columns {listed} are"
+        yield Finding(Kind.HIDDEN, compared.title, f"{letter(columns[0])}1", "columns", f"{what} hidden")
     if rows:
         listed = ", ".join(map(str, rows[:10])) + (" ..." if len(rows) > 10 else "")
-        yield Finding(Kind.HIDDEN, compared.title, f"A{rows[0]}", "rows", f"rows {listed} are hidden")
+        what = f"row {listed} is" if len(rows) == 1 else f"rows {listed} are"
+        yield Finding(Kind.HIDDEN, compared.title, f"A{rows[0]}", "rows", f"{what} hidden")
 
 
 def _drop_downs(comparison: Comparison, compared: ComparedSheet, found: SheetFile, names: Names) -> Iterator[Finding]:
@@ -84,6 +101,17 @@ def _drop_downs(comparison: Comparison, compared: ComparedSheet, found: SheetFil
             text = f"{what} of {len(missing):,} cell{'s' * (len(missing) != 1)} was removed or changed"
             cell = f"{letter(at[1])}{at[0]}"
             yield Finding(Kind.DROP_DOWN_REMOVED, compared.title, cell, named.quantity, text)
+
+
+def _all_or_single(compared: ComparedSheet, findings: list[Finding]) -> Iterator[Finding]:
+    """Each removed drop-down or, where many of a sheet are gone, that they are."""
+    if len(findings) <= FEW_RULES:
+        yield from findings
+        return
+    text = (
+        f"{len(findings)} of {len(compared.plan.validations)} drop-downs and rules for numbers were removed or changed"
+    )
+    yield Finding(Kind.DROP_DOWN_REMOVED, compared.title, findings[0].cell, "inputs", text)
 
 
 def _cells(rule: Validation) -> Iterator[tuple[int, int]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -17,17 +17,19 @@ class Kind(Enum):
     ROW_DELETED = "row deleted"
     COLUMN_DELETED = "column deleted"
     SHEET_DELETED = "sheet deleted"
-    UNREADABLE = "not understood"
     INPUT_CHANGED = "input changed"
     LOOKUP_OVERRIDDEN = "look-up typed over"
     CATALOGUE_CHANGED = "catalogue number changed"
     CONSTANT_CHANGED = "constant changed"
+    UNREADABLE = "not understood"
     STRATEGY_ADDED = "strategy added"
     STRATEGY_DELETED = "strategy deleted"
     STRATEGY_RENAMED = "strategy renamed"
     ROW_ADDED = "catalogue row added"
+    POINT_ADDED = "curve point added"
     TEXT_CHANGED = "text changed"
     STALE = "stored values are old"
+    NOT_STORED = "no stored values"
     MANUAL = "manual calculation"
     SHEET_RENAMED = "sheet renamed"
     HIDDEN = "hidden"
@@ -99,6 +101,19 @@ class Audit:
             "remarks": list(self.remarks),
             "cells_compared": self.compared,
         }
+
+
+def joined(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings of which those that were done alike to several strategies are one."""
+    grouped: dict[tuple[Any, ...], Finding] = {}
+    for number, each in enumerate(findings):
+        alike = each.kind, each.sheet, each.quantity, each.text, str(each.old), str(each.new)
+        key = alike if each.strategies else (*alike, number)
+        first = grouped.setdefault(key, each)
+        if first is not each:
+            strategies = tuple(dict.fromkeys((*first.strategies, *each.strategies)))
+            grouped[key] = replace(first, strategies=strategies)
+    return list(grouped.values())
 
 
 def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:

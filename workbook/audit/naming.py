@@ -13,6 +13,7 @@ from pyxl.plan import Cell
 from pyxl.reader import Grid, KeyedTable, keyed_tables
 from workbook.analysis import analysis
 from workbook.file_inputs import CATALOGUES, CONSTANTS, MODEL_SHEET
+from workbook.sheets import measured
 
 LABELS = ("key", "label", "header", "section", "headline")
 
@@ -84,6 +85,8 @@ class Names:
             for table in self.tables(title):
                 if table.key_row < row < table.end:
                     return self._of_table(table, place)
+        if title == measured.TITLE and (named := self._of_curve(place)):
+            return named
         key = self._label(title, place)
         if title == CONSTANTS and key in analysis.quantities:
             return Named(key, "", analysis[key].unit)
@@ -99,6 +102,19 @@ class Names:
             return Named(f"{table.title}.{key}", name, analysis[key].unit)
         head = next((str(head) for head, number in table.heads.items() if number == column), key)
         return Named(f"{table.title}.{key or head}", name)
+
+    def _of_curve(self, place: Position) -> Named | None:
+        """A point of a measured curve, or where it is read."""
+        row = place[0]
+        cells = self._comparison.sheets[measured.TITLE].plan.cells
+        top = max((head for head, _ in self._grid(measured.TITLE).find(measured.READ_AT) if head < row), default=None)
+        head = self._head(measured.TITLE, place)
+        if top is None or head not in (*measured.HEADS, *measured.POINT_HEADS):
+            return None
+        device, key = (shown(cells[top + 2, measured.HEADS.index(what) + 1].content) for what in measured.HEADS[:2])
+        unit = analysis[str(key)].unit
+        is_size = head in (measured.READ_AT, measured.SIZE, measured.STEP)
+        return Named(f"{key}, {head}", str(device), unit.removesuffix("/s") if is_size else unit)
 
     def _label(self, title: str, place: Position) -> str:
         """The nearest label or key to the left, or the first text of the row."""

@@ -12,7 +12,18 @@ from pyxl.plan import Formula as Planned
 from workbook.analysis import analysis
 from workbook.audit.findings import Finding, Kind
 from workbook.audit.naming import Names
-from workbook.comparison import ABSENT, EMPTY, NO_FORMULAS, NO_NAME, TYPED_OVER, Difference, agree, compare
+from workbook.comparison import (
+    A_NUMBER,
+    ABSENT,
+    ANOTHER_VALUE,
+    EMPTY,
+    NO_FORMULAS,
+    NO_NAME,
+    TYPED_OVER,
+    Difference,
+    agree,
+    compare,
+)
 from workbook.contents import Contents
 from workbook.file_inputs import CONSTANTS, MODEL_SHEET
 from workbook.problems import problems
@@ -62,23 +73,24 @@ def stale_values(read: Contents, comparison: Comparison, names: Names, added: Se
     stored = sum(place in read.shown for place in formulas)
     if stored < FEW * len(formulas):
         text = f"{len(formulas) - stored:,} formulas have no stored value: open the file in a spreadsheet and save it"
-        yield Finding(Kind.STALE, "", "", "stored values", text)
+        yield Finding(Kind.NOT_STORED, "", "", "stored values", text)
         return
     compared = list(compare(read.inputs, read.shown))
     changed = _Changed(comparison, names, added)
-    differing = [difference for difference, equal in compared if not equal and not changed.explains(difference)]
-    for difference in differing:
-        if difference.why in (NO_FORMULAS, NO_NAME):
-            place = difference.sheet, difference.cell
-            yield Finding(Kind.UNREADABLE, *place, "strategy", difference.why, (difference.strategy,))
-    old = {(each.sheet, each.cell): each.expected for each in differing if each.cell and each.why not in NOT_VALUES}
+    differing = [
+        difference
+        for difference, equal in compared
+        if not equal and difference.quantity and not changed.explains(difference)
+    ]
+    for each in differing:
+        if each.why not in (ANOTHER_VALUE, TYPED_OVER, EMPTY) and each.expected != A_NUMBER:
+            title = comparison.sheets[each.sheet].title
+            yield Finding(Kind.UNREADABLE, title, each.cell, each.quantity, each.why, (each.strategy,))
+    old = {(each.sheet, each.cell): each.expected for each in differing if each.cell and each.why == ANOTHER_VALUE}
     if not changed.any and not old and not _inputs_differ(comparison):
         old = dict(_unlike_plan(read, comparison, {(each.sheet, each.cell) for each, _ in compared}))
     if old:
         yield _stale(read, comparison, old)
-
-
-NOT_VALUES = (NO_FORMULAS, NO_NAME, TYPED_OVER, EMPTY)
 
 
 def _stale(read: Contents, comparison: Comparison, old: Mapping[Place, object]) -> Finding:
