@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import click
 from pyxl.errors import UserError
 from workbook import DEFAULT_STUDY, __version__
 
+RARELY = 100_000  # objects until the next search for garbage: a workbook is many objects and no garbage
 Command = TypeVar("Command", bound=Callable[..., Any])
 EVALUATOR_CHOICE = click.Choice(["formulas", "libreoffice", "formualizer", "all"])
 
@@ -495,6 +497,7 @@ def addin_remove() -> None:
 
 def main() -> None:
     """Run the command line; what a user can mend is one line and exit code 2."""
+    gc.set_threshold(RARELY)
     try:
         solbook.main(prog_name="solbook", standalone_mode=False)
         sys.stdout.flush()

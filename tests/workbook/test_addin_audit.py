@@ -74,7 +74,7 @@ def test_what_was_done_is_told_in_a_row_each_and_not_what_the_add_in_did(book: x
     assert overwritten[5]  # the formula in names
     assert overwritten[5] != built
     assert added[3] == "Copy"
-    assert [line for line, *_ in remarks] == [f"harmless: {remark}" for remark in audited.remarks]
+    assert [line for line, *_ in remarks] == [f"remark: {remark}" for remark in audited.remarks]
 
 
 def test_the_saved_file_is_audited_alike(book: xw.Book, cell: Cell, tmp_path: Path) -> None:

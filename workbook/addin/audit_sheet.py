@@ -77,5 +77,5 @@ def _write(book: xw.Book, found: Audit) -> None:
         below += 1
     if found.remarks:
         remarks = sheet.range((below, 1), (below + len(found.remarks) - 1, 1))
-        remarks.value = [[f"harmless: {remark}"] for remark in found.remarks]
+        remarks.value = [[f"remark: {remark}"] for remark in found.remarks]
     sheet.activate()

@@ -46,7 +46,7 @@ def print_audit(audit: Audit) -> None:
     if len(audit.findings) > LONGEST:
         console.print(f"... and {len(audit.findings) - LONGEST:,} more: see --json or --report")
     for remark in audit.remarks:
-        console.print(Text(f"harmless: {remark}", style="dim"))
+        console.print(Text(f"remark: {remark}", style="dim"))
 
 
 def write_report(audit: Audit, path: Path, *, force: bool) -> None:
@@ -66,7 +66,7 @@ def html(audit: Audit) -> str:
     lines = ["".join(f"<td>{escape(str(cell))}</td>" for cell in row(finding)) for finding in audit.findings]
     head = "".join(f"<th>{head}</th>" for head in HEADS)
     table = f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>" if lines else ""
-    remarks = "".join(f"<p>Harmless: {escape(remark)}</p>" for remark in audit.remarks)
+    remarks = "".join(f"<p>Remark: {escape(remark)}</p>" for remark in audit.remarks)
     title = escape(f"Audit of {audit.name}")
     return PAGE.format(title=title, verdict=escape(audit.verdict), table=table, remarks=remarks)
 
@@ -79,7 +79,7 @@ def _plan(audit: Audit) -> Plan:
     for number, finding in enumerate(audit.findings, start=5):
         sheet.put_row(number, 1, row(finding), "prose")
     for number, remark in enumerate(audit.remarks, start=6 + len(audit.findings)):
-        sheet.put(number, 1, f"harmless: {remark}", "note")
+        sheet.put(number, 1, f"remark: {remark}", "note")
     sheet.widths.update(enumerate(WIDTHS, start=1))
     sheet.freeze = "A5"
     for number in range(5, 5 + len(audit.findings)):
