@@ -39,6 +39,8 @@ def print_differences(found: Differences, old: str, new: str) -> None:
         for names, file in ((found.only_old, old), (found.only_new, new)):
             if names:
                 print(f"Only in {file}: {', '.join(names)}")
+        if not count:
+            print("No strategy has the same name in both: compare two with --between NAME NAME")
         if any(each.results and not each.results[0].through for each in found.strategies):
             print("Not every strategy was followed back to its inputs: take one with --strategy")
     for remark in found.remarks:

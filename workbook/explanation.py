@@ -17,7 +17,7 @@ from pyxl.cells import Formula, Place, coordinates, whole
 from pyxl.elasticities import elasticities_at
 from pyxl.errors import UserError
 from pyxl.naming import suggestion
-from pyxl.quantity import Failure, Kind, Quantity
+from pyxl.quantity import Failure, Kind, Quantity, attempt
 from pyxl.readings.number import OK, same
 from pyxl.readings.words import words
 from workbook.analysis import analysis
@@ -25,6 +25,7 @@ from workbook.catalogue import HARDWARE, MODELS
 from workbook.comparison import ROW_SHEETS, agree, compare, fastest
 from workbook.contents import Contents
 from workbook.file_inputs import CATALOGUES, CONSTANTS, MODEL_SHEET
+from workbook.sheets import measured
 
 DEPTH = 2
 MOST = 5
@@ -249,11 +250,14 @@ def of_cell(read: Contents, cell: Place, depth: int = DEPTH) -> Explanation:
     elif sheet in CATALOGUES:
         if found := _of_catalogue(read, cell):
             return found
+    elif sheet == measured.TITLE:
+        if found := _of_curve(read, cell):
+            return found
     elif found := _of_shown(read, cell, depth):
         return found
     raise UserError(
         f"{sheet}!{address} holds no quantity: take a cell of the sheet {MODEL_SHEET}, or a number of the sheets "
-        f"Summary, {', '.join((*ROW_SHEETS, *CATALOGUES))} or {CONSTANTS}"
+        f"Summary, {', '.join((*ROW_SHEETS, *CATALOGUES))} or {CONSTANTS}, or the ceiling of a measured curve"
     )
 
 
@@ -304,6 +308,26 @@ def _of_catalogue(read: Contents, cell: Place) -> Explanation | None:
                 _provenance(table, row, quantity),
             )
             return Explanation(_address(cell), table.rows[row], term)
+    return None
+
+
+def _of_curve(read: Contents, cell: Place) -> Explanation | None:
+    """The ceiling of a measured curve."""
+    for curve in measured.read(read.sheets[measured.TITLE], read.shown):
+        if coordinates(cell[1]) == curve.ceiling and not curve.trouble:
+            quantity, at, points = analysis[curve.key], curve.values[measured.READ_AT], curve.points
+            before = next((point for point in reversed(points) if point[0] <= at), points[0])
+            behind = next((point for point in points if point[0] >= at), points[-1])
+            said = [f"{in_digits(size)}: {with_unit(rate, quantity.unit)}" for size, rate in (before, behind)]
+            between = "the point" if before == behind else "a straight line between the points"
+            note = f"Read at the size {in_digits(at)}: {between} {' and '.join(dict.fromkeys(said))}."
+            value = attempt(curve.key, measured.CEILING_READ, curve.values.__getitem__)
+            kind = "ceiling of a measured curve"
+            return Explanation(
+                _address(cell),
+                curve.device,
+                Term(curve.key, quantity.label, quantity.unit, kind, value, note, curve.source),
+            )
     return None
 
 

@@ -225,3 +225,13 @@ class TestInLibreOffice:
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert "Measured curves" in text
         assert "###" not in text
+
+
+def test_explain_says_between_which_points_a_ceiling_is_read(
+    path: Path, solbook: Any, grid: reader.Grid, with_curve: Study
+) -> None:
+    row, column = next(measured.read(grid, {})).ceiling
+    said = solbook("explain", path, "Measured!" + grid.place(row, column)[1], "--json")
+    assert said.returncode == 0, said.stderr
+    assert f"{with_curve.tables['Hardware'].curves[DEVICE, KEY].read_at:.0f}" in said.stdout
+    assert "ceiling of a measured curve" in said.stdout
