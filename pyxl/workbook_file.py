@@ -5,20 +5,23 @@ Read from the XML itself, once and in bounded memory, whoever saved it: openpyxl
 
 from __future__ import annotations
 
+import datetime
 import re
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from pyxl.cells import Formula, Place, Value, coordinates, letter
+from pyxl.cells import Formula, Place, Value, coordinates, letter, plain
 from pyxl.errors import UserError
-from pyxl.files import WORKBOOK_PART, require_workbook
+from pyxl.files import LARGEST_CONTENT, MEND, WORKBOOK_PART, require_workbook
+from pyxl.naming import LAST_COLUMN
 
 Cells = dict[tuple[int, int], Any]
 
@@ -76,26 +79,33 @@ def read(path: Path, titles: Collection[str] | None = None) -> WorkbookFile:
     Raises `UserError`, in a line, for a file that is none or is damaged.
     """
     require_workbook(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return _Package(archive).workbook(titles)
-    except (etree.XMLSyntaxError, KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
-        raise UserError(f"{path} is damaged: {' '.join(str(error).split())}") from error
+    with zipfile.ZipFile(path) as archive:
+        package = _Package(archive)
+        try:
+            return package.workbook(titles)
+        except etree.XMLSyntaxError as error:
+            raise UserError(f"{path} is damaged: {package.part} is no XML ({error.msg}): {MEND}") from error
+        except (KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
+            why = " ".join(str(error).split())
+            raise UserError(f"{path} is damaged: {package.part} cannot be understood ({why}): {MEND}") from error
 
 
 class _Package:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
-        self._parts = archive.namelist()
+        self._parts = frozenset(archive.namelist())
         self._strings: list[str] = []
+        self.part = WORKBOOK_PART  # that is being read
 
     def workbook(self, titles: Collection[str] | None) -> WorkbookFile:
         root = self._root(WORKBOOK_PART)
+        if _local(root.tag) != "workbook":
+            raise ValueError("it describes no workbook")
         targets = {key: target for key, (_, target) in self._relations(WORKBOOK_PART).items()}
         self._strings = list(self._shared_strings())
         sheets = []
         for element in root.iterfind("{*}sheets/{*}sheet"):
-            part = targets[next(value for key, value in element.attrib.items() if _local(key) == "id")]
+            part = self._part_of(element, targets)
             if "worksheets/" in part and (titles is None or element.get("name") in titles):
                 sheets.append(self._sheet(part, element.get("name"), element.get("state", "visible")))
         names = ((name.get("name"), name.text or "") for name in root.iterfind("{*}definedNames/{*}definedName"))
@@ -108,15 +118,27 @@ class _Package:
             mode is not None and mode.get("calcMode") == "manual",
         )
 
+    def _part_of(self, sheet: Any, targets: Mapping[str, str]) -> str:
+        """The part of a sheet in the workbook's list."""
+        identifier = next((value for key, value in sheet.attrib.items() if _local(key) == "id"), "")
+        if targets.get(identifier) not in self._parts:
+            self.part = WORKBOOK_PART
+            raise ValueError(f"the sheet '{sheet.get('name')}' leads to no part of the file")
+        return targets[identifier]
+
     def _root(self, part: str) -> Any:
-        parser = etree.XMLParser(resolve_entities=False, no_network=True)
+        self.part = part
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
         return etree.fromstring(self._archive.read(part), parser)
 
     def _elements(self, part: str, *names: str) -> Iterator[Any]:
         """The elements of these names one by one: a part may be long."""
+        self.part = part
         with self._archive.open(part) as stream:
             tags = [f"{{*}}{name}" for name in names]
-            for _, element in etree.iterparse(stream, tag=tags, resolve_entities=False, no_network=True):
+            for _, element in etree.iterparse(
+                stream, tag=tags, resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
+            ):
                 yield element
                 element.clear(keep_tail=False)
                 while element.getprevious() is not None:
@@ -146,7 +168,7 @@ class _Package:
             yield from (_text(element) for element in self._elements(part, "si"))
 
     def _sheet(self, part: str, title: str, state: str) -> SheetFile:
-        sheet, shared, above = SheetFile(title, state), _Shared(), 0
+        sheet, shared, above, hidden = SheetFile(title, state), _Shared(), 0, 0
         for element in self._elements(part, "row", "col", "sheetProtection", "dataValidation"):
             kind = _local(element.tag)
             if kind == "row":
@@ -155,45 +177,58 @@ class _Package:
                     sheet.hidden_rows.add(above)
                 self._row(sheet, above, element, shared)
             elif kind == "col" and _is_true(element.get("hidden")):
-                sheet.hidden_columns.update(range(int(element.get("min")), min(int(element.get("max")), 16384) + 1))
+                first, last = int(element.get("min")), min(int(element.get("max")), LAST_COLUMN)
+                if first <= last:
+                    hidden |= (2 << last) - (1 << first)  # a bit for each: very many ranges may overlap
             elif kind == "sheetProtection":
                 sheet.is_protected = _is_true(element.get("sheet"))
             elif kind == "dataValidation":
                 sheet.validations.append(_validation(element))
+        sheet.hidden_columns.update(column for column in range(1, LAST_COLUMN + 1) if hidden >> column & 1)
         return sheet
 
     def _row(self, sheet: SheetFile, row: int, element: Any, shared: _Shared) -> None:
         column = 0
-        for cell in element:
+        for cell in element.iterchildren("{*}c"):
             address = cell.get("r")
             place = coordinates(address) if address else (row, column + 1)
             column = place[1]
-            formula = stored = None
-            for child in cell:
-                if child.tag.endswith("}f"):
-                    formula = child
-                elif child.tag.endswith(("}v", "}is")):
-                    stored = self._value(cell.get("t"), child)
-            if stored is not None:
-                sheet.stored[place] = stored
-            if formula is not None and (text := shared.text(place, formula)):
-                sheet.held[place] = Formula(f"={text}")
-            elif stored is not None:
-                sheet.held[place] = stored
+            try:
+                self._cell(sheet, place, cell, shared)
+            except ValueError as error:
+                raise ValueError(f"cell {_address(place)}: {error}") from error
+
+    def _cell(self, sheet: SheetFile, place: tuple[int, int], cell: Any, shared: _Shared) -> None:
+        formula = stored = None
+        for child in cell:
+            if child.tag.endswith("}f"):
+                formula = child
+            elif child.tag.endswith(("}v", "}is")):
+                stored = self._value(cell.get("t"), child)
+        if stored is not None:
+            sheet.stored[place] = stored
+        if formula is not None and (text := shared.text(place, formula)):
+            sheet.held[place] = Formula(f"={text}")
+        elif stored is not None:
+            sheet.held[place] = stored
 
     def _value(self, kind: str | None, element: Any) -> Value | None:
         text = element.text or ""
         match kind:
             case "s":
+                if not 0 <= int(text) < len(self._strings):
+                    raise ValueError(f"there is no shared text {text}")
                 return self._strings[int(text)]
             case "inlineStr":
                 return _text(element)
             case "b":
                 return text.strip() == "1"
-            case "str" | "e" | "d":
+            case "str" | "e":
                 return _unescaped(text)
+            case "d":
+                return float(plain(datetime.datetime.fromisoformat(text)))
             case _:
-                return float(text) if text.strip() else None
+                return _number(text) if text.strip() else None
 
 
 class _Shared:
@@ -201,6 +236,7 @@ class _Shared:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, tuple[int, int]]] = {}
+        self._length = 0  # of all texts that were not in the file
 
     def text(self, place: tuple[int, int], formula: Any) -> str:
         text = formula.text or ""
@@ -210,10 +246,19 @@ class _Shared:
         if text:
             self._known[number] = text, place
             return text
-        from openpyxl.formula.translate import Translator
+        if number not in self._known:
+            raise ValueError(f"there is no shared formula {number}")
+        from openpyxl.formula.tokenizer import TokenizerError
+        from openpyxl.formula.translate import Translator, TranslatorError
 
         first, origin = self._known[number]
-        moved = Translator(f"={first}", _address(origin)).translate_formula(_address(place))
+        self._length += len(first)
+        if self._length > LARGEST_CONTENT:
+            raise ValueError("formulas filled down are too long to be read")
+        try:
+            moved = Translator(f"={first}", _address(origin)).translate_formula(_address(place))
+        except (TokenizerError, TranslatorError) as error:
+            raise ValueError(f"the formula cannot be filled: {error}") from error
         return str(moved).removeprefix("=")
 
 
@@ -229,6 +274,13 @@ def _validation(element: Any) -> DropDown:
         top, _, bottom = area.replace("$", "").partition(":")
         areas.append((coordinates(top), coordinates(bottom or top)))
     return DropDown(tuple(areas), rule)
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"'{text[:20]}' is no number that a cell can hold")
+    return number
 
 
 def _text(element: Any) -> str:

@@ -25,9 +25,10 @@ from typing import Any
 from openpyxl import load_workbook
 
 from pyxl import cells
-from pyxl.cells import Formula, Place, Value, coordinates
+from pyxl.cells import Place, Value, coordinates
 from pyxl.errors import UserError
 from pyxl.files import require_workbook
+from pyxl.workbook_file import read
 
 Evaluate = Callable[..., dict[Place, Value]]
 
@@ -60,18 +61,9 @@ def contents(path: Path, *, stored_values: bool = False) -> dict[Place, Any]:
     With `stored_values`, the value last stored in the file in place of each formula. Raises `UserError`
     for a file that is no workbook.
     """
-    require_workbook(path)
-    found: dict[Place, Any] = {}
-    try:
-        with path.open("rb") as file:
-            book: Any = load_workbook(file, read_only=True, data_only=stored_values)
-            for sheet in book.worksheets:
-                for cell in (cell for row in sheet.iter_rows() for cell in row if cell.value is not None):
-                    formula = cell.data_type == "f" and not stored_values
-                    found[sheet.title, cell.coordinate] = Formula(cell.value) if formula else cell.value
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError, SyntaxError) as error:
-        raise UserError(f"{path} is damaged: {error}") from error
-    return found
+    file = read(path)
+    found = file.stored if stored_values else file.held
+    return {place: content for place, content in found.items() if content != ""}
 
 
 def require_place(place: Place, sheets: list[str]) -> None:
