@@ -8,10 +8,11 @@ from __future__ import annotations
 import datetime
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
@@ -20,12 +21,16 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from pyxl.cells import Formula, Place, Value, coordinates, letter, plain
 from pyxl.errors import UserError
-from pyxl.files import LARGEST_CONTENT, MEND, WORKBOOK_PART, require_workbook
-from pyxl.naming import LAST_COLUMN
+from pyxl.files import MEND, WORKBOOK_PART, require_workbook
+from pyxl.naming import LAST_COLUMN, LAST_ROW
 
 Cells = dict[tuple[int, int], Any]
 
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
+MOST_VALIDATIONS = 65_534  # of a sheet, in Excel
+LONGEST_SHARED = 20_000_000  # characters of formulas that stand once: 200,000 rows of 100
+LONGEST_WHOLE = 10  # digits
+LONGEST_FORMULA = 32_767  # Excel takes 8,192 characters, and a file may need some more
 _MACROS = "vbaProject.bin"
 _EXTERNAL = "xl/externalLinks/externalLink"
 
@@ -101,6 +106,9 @@ class _Package:
         root = self._root(WORKBOOK_PART)
         if _local(root.tag) != "workbook":
             raise ValueError("it describes no workbook")
+        listed = Counter(element.get("name", "").casefold() for element in root.iterfind("{*}sheets/{*}sheet"))
+        if any(count > 1 for count in listed.values()):
+            raise ValueError(f"two sheets are called '{max(listed, key=listed.__getitem__)}'")
         targets = {key: target for key, (_, target) in self._relations(WORKBOOK_PART).items()}
         self._strings = list(self._shared_strings())
         sheets = []
@@ -172,18 +180,22 @@ class _Package:
         for element in self._elements(part, "row", "col", "sheetProtection", "dataValidation"):
             kind = _local(element.tag)
             if kind == "row":
-                above = int(element.get("r", above + 1))
+                above = _whole(element, "r") if element.get("r") else above + 1
+                if not 1 <= above <= LAST_ROW:
+                    raise ValueError(f"there is no row {above}")
                 if _is_true(element.get("hidden")):
                     sheet.hidden_rows.add(above)
                 self._row(sheet, above, element, shared)
             elif kind == "col" and _is_true(element.get("hidden")):
-                first, last = int(element.get("min")), min(int(element.get("max")), LAST_COLUMN)
+                first, last = _whole(element, "min"), min(_whole(element, "max"), LAST_COLUMN)
                 if first <= last:
                     hidden |= (2 << last) - (1 << first)  # a bit for each: very many ranges may overlap
             elif kind == "sheetProtection":
                 sheet.is_protected = _is_true(element.get("sheet"))
             elif kind == "dataValidation":
                 sheet.validations.append(_validation(element))
+                if len(sheet.validations) > MOST_VALIDATIONS:
+                    raise ValueError(f"it has more than {MOST_VALIDATIONS:,} rules of data validation")
         sheet.hidden_columns.update(column for column in range(1, LAST_COLUMN + 1) if hidden >> column & 1)
         return sheet
 
@@ -193,6 +205,8 @@ class _Package:
             address = cell.get("r")
             place = coordinates(address) if address else (row, column + 1)
             column = place[1]
+            if column > LAST_COLUMN or place[0] > LAST_ROW:
+                raise ValueError(f"cell {_address(place)} is beyond the last one, XFD1048576")
             try:
                 self._cell(sheet, place, cell, shared)
             except ValueError as error:
@@ -203,6 +217,8 @@ class _Package:
         for child in cell:
             if child.tag.endswith("}f"):
                 formula = child
+                if len(child.text or "") > LONGEST_FORMULA:
+                    raise ValueError(f"its formula has more than {LONGEST_FORMULA:,} characters")
             elif child.tag.endswith(("}v", "}is")):
                 stored = self._value(cell.get("t"), child)
         if stored is not None:
@@ -216,8 +232,8 @@ class _Package:
         text = element.text or ""
         match kind:
             case "s":
-                if not 0 <= int(text) < len(self._strings):
-                    raise ValueError(f"there is no shared text {text}")
+                if not text.isdecimal() or int(text) >= len(self._strings):
+                    raise ValueError(f"there is no shared text {text[:20]}")
                 return self._strings[int(text)]
             case "inlineStr":
                 return _text(element)
@@ -235,7 +251,7 @@ class _Shared:
     """Formulas that stand once and are shared by a range, as Excel writes what was filled down."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[str, tuple[int, int]]] = {}
+        self._known: dict[str, Any] = {}  # what moves them
         self._length = 0  # of all texts that were not in the file
 
     def text(self, place: tuple[int, int], formula: Any) -> str:
@@ -243,23 +259,22 @@ class _Shared:
         number = formula.get("si")
         if formula.get("t") != "shared" or number is None:
             return text
-        if text:
-            self._known[number] = text, place
-            return text
-        if number not in self._known:
-            raise ValueError(f"there is no shared formula {number}")
         from openpyxl.formula.tokenizer import TokenizerError
         from openpyxl.formula.translate import Translator, TranslatorError
 
-        first, origin = self._known[number]
-        self._length += len(first)
-        if self._length > LARGEST_CONTENT:
-            raise ValueError("formulas filled down are too long to be read")
         try:
-            moved = Translator(f"={first}", _address(origin)).translate_formula(_address(place))
+            if text:
+                self._known[number] = Translator(f"={text}", _address(place))
+                return text
+            if number not in self._known:
+                raise ValueError(f"there is no shared formula {number}")
+            moved = str(self._known[number].translate_formula(_address(place))).removeprefix("=")
         except (TokenizerError, TranslatorError) as error:
             raise ValueError(f"the formula cannot be filled: {error}") from error
-        return str(moved).removeprefix("=")
+        self._length += len(moved)
+        if self._length > LONGEST_SHARED:
+            raise ValueError("the formulas that were filled down are too long together")
+        return moved
 
 
 def _address(place: tuple[int, int]) -> str:
@@ -272,15 +287,27 @@ def _validation(element: Any) -> DropDown:
     areas = []
     for area in element.get("sqref", "").split():
         top, _, bottom = area.replace("$", "").partition(":")
+        if top.isalpha():  # whole columns
+            top, bottom = f"{top}1", f"{bottom}{LAST_ROW}"
         areas.append((coordinates(top), coordinates(bottom or top)))
     return DropDown(tuple(areas), rule)
 
 
 def _number(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = nan
     if not isfinite(number):
         raise ValueError(f"'{text[:20]}' is no number that a cell can hold")
     return number
+
+
+def _whole(element: Any, name: str) -> int:
+    text = element.get(name, "")
+    if not (text.isascii() and text.isdecimal() and len(text) < LONGEST_WHOLE):
+        raise ValueError(f"a {_local(element.tag)} has {name}='{text[:20]}', which is no whole number")
+    return int(text)
 
 
 def _text(element: Any) -> str:

@@ -49,7 +49,10 @@ def examine(read: Contents, name: str, found: WorkbookFile | None = None) -> Aud
     planned, findings = _plan(read, record)
     comparison = compare(planned, sheets)
     if MODEL_SHEET not in comparison.sheets:
-        raise UserError(f"this is no solbook workbook: it has no sheet '{MODEL_SHEET}'")
+        raise UserError(
+            f"this is no solbook workbook: it has no sheet '{MODEL_SHEET}' that holds anything of ours; if one was renamed "
+            "or deleted, give it its name back"
+        )
     names = Names(comparison)
     findings += cells.sheet_findings(comparison)
     findings += cells.line_findings(comparison, names)

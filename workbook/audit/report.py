@@ -11,6 +11,7 @@ from pyxl.plan import Plan, Sheet
 from workbook.audit.findings import Audit, Finding
 
 LONGEST = 60
+LONGEST_TEXT = 1_000  # characters: a cell may hold 32,767
 HEADS = ("What", "Where", "Quantity", "Strategies", "In words", "As built", "Now", "Unit")
 WIDTHS = (24, 22, 34, 40, 90, 30, 30, 12)
 SUFFIXES = (".xlsx", ".html")
@@ -37,11 +38,15 @@ def row(finding: Finding) -> tuple[Any, ...]:
     """The cells of a finding below `HEADS`."""
     values = (value if isinstance(value, int | float) else _text(value) for value in (finding.old, finding.new))
     strategies = ", ".join(finding.strategies)
-    return (finding.kind.value, finding.where, finding.quantity, strategies, finding.text, *values, finding.unit)
+    texts = map(_text, (finding.where, finding.quantity, strategies, finding.text))
+    return (finding.kind.value, *texts, *values, finding.unit)
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+    """A text of bounded length without characters that steer a terminal, or that no workbook may hold."""
+    text = "" if value is None else str(value)
+    text = text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} ..."
+    return "".join(each if each.isprintable() or each == "\n" else "?" for each in text)
 
 
 def print_audit(audit: Audit) -> None:
@@ -52,13 +57,14 @@ def print_audit(audit: Audit) -> None:
     console = Console(soft_wrap=True, highlight=False)
     console.print(Text(f"{audit.name}: {audit.verdict}", style="bold" if audit.findings else ""))
     for finding in audit.findings[:LONGEST]:
-        named = " of ".join(filter(None, (finding.quantity, ", ".join(finding.strategies))))
-        console.print(Text.assemble((finding.kind.value, "bold red"), f"  {finding.where}  ", (named, "bold")))
-        console.print(Text(f"    {finding.text}"))
+        kind, where, quantity, strategies, text, *_ = row(finding)
+        named = " of ".join(filter(None, (quantity, strategies)))
+        console.print(Text.assemble((kind, "bold red"), f"  {where}  ", (named, "bold")))
+        console.print(Text(f"    {text}"))
     if len(audit.findings) > LONGEST:
         console.print(f"... and {len(audit.findings) - LONGEST:,} more: see --json or --report")
     for remark in audit.remarks:
-        console.print(Text(f"harmless: {remark}", style="dim"))
+        console.print(Text(f"harmless: {_text(remark)}", style="dim"))
 
 
 def write_report(audit: Audit, path: Path, *, force: bool) -> None:
@@ -91,7 +97,7 @@ def _plan(audit: Audit) -> Plan:
     for number, finding in enumerate(audit.findings, start=5):
         sheet.put_row(number, 1, row(finding), "prose")
     for number, remark in enumerate(audit.remarks, start=6 + len(audit.findings)):
-        sheet.put(number, 1, f"harmless: {remark}", "note")
+        sheet.put(number, 1, f"harmless: {_text(remark)}", "note")
     sheet.widths.update(enumerate(WIDTHS, start=1))
     sheet.freeze = "A5"
     for number in range(5, 5 + len(audit.findings)):
