@@ -24,9 +24,8 @@ def require_workbook(path: Path) -> None:
     """Raise `UserError`, saying in one line why, unless `path` is an Excel workbook that can be read whole."""
     try:
         if path.exists() and not path.is_file():  # a pipe or a device may never end
-            raise UserError(
-                f"cannot read {path}: {'Is a directory' if path.is_dir() else 'no file but a device or pipe'}"
-            )
+            why = "Is a directory" if path.is_dir() else "it is a device or a pipe, no file"
+            raise UserError(f"cannot read {path}: {why}")
         with path.open("rb") as file:
             header = file.read(len(OLE2_HEADER))
     except OSError as error:

@@ -50,8 +50,8 @@ def examine(read: Contents, name: str, found: WorkbookFile | None = None) -> Aud
     comparison = compare(planned, sheets)
     if MODEL_SHEET not in comparison.sheets:
         raise UserError(
-            f"this is no solbook workbook: it has no sheet '{MODEL_SHEET}' that holds anything of ours; if one was renamed "
-            "or deleted, give it its name back"
+            f"this is no solbook workbook: it has no sheet '{MODEL_SHEET}' that says what ours does; if one was "
+            "renamed or deleted, give it its name back"
         )
     names = Names(comparison)
     findings += cells.sheet_findings(comparison)
