@@ -13,6 +13,7 @@ The plan is made from the study that the workbook keeps on its sheet Study, so t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,7 +31,8 @@ from workbook.file_inputs import MODEL_SHEET
 from workbook.file_study import study_of
 from workbook.sheets.study import PROTECT, TITLE, Record, recorded
 
-OWN_SHEETS = ("Engine", "Explain", "Audit", "xlwings.conf")
+SUMMARY = "Summary"
+OWN_SHEETS = ("Engine", "Explain", "Audit", "xlwings.conf", TITLE)
 
 
 def audit(path: Path) -> Audit:
@@ -73,7 +75,10 @@ def _plan(read: Contents, record: Record) -> tuple[Plan, list[Finding]]:
     except UserError as error:
         text = f"{error}: what was changed in inputs and catalogues cannot be told, only what was done to formulas"
         inputs = read.inputs
-        planned = plan(study_of(inputs, read.shown, "A workbook", "", inputs.strategies), protect=protect)
+        title, description = (str(read.held.get((SUMMARY, cell), "")) for cell in ("A1", "A2"))
+        study = study_of(inputs, read.shown, title or "A workbook", description, inputs.strategies)
+        planned = plan(study, protect=protect)
+        planned = replace(planned, sheets=[sheet for sheet in planned.sheets if sheet.title != TITLE])
         return planned, [*findings, Finding(Kind.RECORD, TITLE, "", "study", text)]
     if not record.is_intact:
         text = "the sheet was edited, so old values told here may be wrong"
