@@ -109,6 +109,8 @@ def _read(path: Path, parse: Parse, language: str) -> dict[str, Any]:
     if path.is_dir():
         example = "config.json" if language == "JSON" else "hardware.toml"
         raise UserError(f"{path} is a directory: give the file in it, such as {path / example}")
+    if path.exists() and not path.is_file():  # it may never end
+        raise UserError(f"{path} is a device or a pipe: give a file")
     try:
         if os.path.getsize(path) > LARGEST_FILE:
             raise UserError(f"{path} is too large for a {language} template: give the configuration, not the weights")

@@ -161,8 +161,8 @@ def audit(file: Path, *, as_json: bool, report: Path | None, force: bool) -> Non
     from workbook.audit import audit as examine
     from workbook.audit.report import print_audit, write_report
 
-    if report is not None and report.exists() and file.exists() and report.samefile(file):
-        raise UserError(f"{report} is the file to audit, which stays as it is: give the report another name")
+    if report is not None and report.resolve() == file.resolve():
+        raise UserError(f"{file} is what is audited and stays as it is: give the report another name")
     found = examine(file)
     if report is not None:
         write_report(found, report, force=force)
@@ -183,10 +183,10 @@ def explain(file: Path, query: str, *, strategy: str | None, depth: int, as_json
     """Explain a cell of FILE ('Summary!E12'), or a quantity by key or label: its formula in names and values, what it
     is computed from, down to inputs and their sources, and what moves it most.
     """
-    from workbook.contents import of_file
+    from workbook.contents import inputs_of
     from workbook.explanation import asked
 
-    found = asked(of_file(file)[1], query, strategy, depth)
+    found = asked(inputs_of(file), query, strategy, depth)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=1))
         return
@@ -208,12 +208,12 @@ def diff(old: Path, new: Path, *, strategy: str | None, between: tuple[str, str]
 
     Exit code 0 if they say the same, 1 if they differ, 2 if one cannot be read.
     """
-    from workbook.contents import WITH_INPUTS, of_file
+    from workbook.contents import WITH_INPUTS, inputs_of
     from workbook.difference import differences
 
     if strategy and between:
         raise UserError("--strategy and --between exclude each other: leave out one")
-    first, second = (of_file(path, WITH_INPUTS)[1] for path in (old, new))
+    first, second = (inputs_of(path, WITH_INPUTS) for path in (old, new))
     found = differences(first, second, (str(old), str(new)), strategy, between)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=1))

@@ -79,6 +79,16 @@ class Contents:
                 )
 
 
+def inputs_of(path: Path, titles: Collection[str] | None = None) -> Contents:
+    """What the cells of a file hold and show, with inputs that can be read. Raises `UserError` where they cannot."""
+    _, contents = of_file(path, titles)
+    try:
+        _ = contents.inputs
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    return contents
+
+
 def of_file(path: Path, titles: Collection[str] | None = None) -> tuple[WorkbookFile, Contents]:
     """A file, and what its cells hold and last showed: of all sheets, or of those with these titles.
 

@@ -133,8 +133,9 @@ def parsed(text: str, origin: str) -> Study:
     """A study from the text of a study file. Raises `UserError` as `load` does."""
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{origin} is not TOML: {error}") from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise UserError(f"{origin} is not TOML: {problem}") from error
     return _study(content, origin, origin)
 
 

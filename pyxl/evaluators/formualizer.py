@@ -9,8 +9,9 @@ from typing import Any
 from openpyxl.utils.cell import coordinate_to_tuple
 
 from pyxl.cells import Formula, Place, Value
-from pyxl.errors import MissingProgram
+from pyxl.errors import MissingProgram, UserError
 from pyxl.evaluators import NO_EDITS, plain, require_place
+from pyxl.files import MEND
 from pyxl.workbook_file import read
 
 try:
@@ -35,7 +36,10 @@ class Workbook:
     def __init__(self, path: Path) -> None:
         """Raises `UserError` for a file that is no workbook."""
         self._contents = read(path).held
-        self._book = package.Workbook.from_path(str(path))
+        try:
+            self._book = package.Workbook.from_path(str(path))
+        except OSError as error:
+            raise UserError(f"formualizer cannot read {path}: {error}: {MEND}") from error
 
     def calculate(self, edits: Mapping[Place, Value] = NO_EDITS) -> dict[Place, Value]:
         """The value of every cell that is not empty, with the edits in place of what their cells hold."""

@@ -19,7 +19,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from pyxl.cells import coordinates, letter
 from pyxl.errors import UserError
-from pyxl.files import WORKBOOK_PART, require_workbook
+from pyxl.files import MEND, WORKBOOK_PART, require_workbook
 from pyxl.lint.formula import Facts, facts
 
 CONTENT_TYPES = "[Content_Types].xml"
@@ -172,7 +172,7 @@ class Book:
                 try:
                     trees[name] = etree.fromstring(data, parser)
                 except etree.XMLSyntaxError as error:
-                    raise UserError(f"{path} is damaged: {name} is no XML ({error.msg})") from error
+                    raise UserError(f"{path} is damaged: {name} is no XML ({error.msg}): {MEND}") from error
         if _local(trees.get(WORKBOOK_PART)) != "workbook":
             raise UserError(f"{path} is no Excel workbook (.xlsx): {WORKBOOK_PART} describes none")
         return cls(path, entries, parts, trees)

@@ -20,6 +20,7 @@ ERRORS = (
     "#FIELD!", "#BLOCKED!", "#CONNECT!", "#BUSY!", "#UNKNOWN!", "#EXTERNAL!", "#PYTHON!", "#TIMEOUT!",
 )  # fmt: skip
 _ESCAPE = re.compile(r"_x(?!005F)[0-9A-Fa-f]{4}_")
+SURELY_FINITE = 300  # digits
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -85,7 +86,7 @@ def cell_numbers(book: Book) -> Iterator[Found]:
     """
     for sheet in book.sheets:
         for cell in sheet.cells:
-            if cell.kind == "n" and cell.value and not cell.value.isdecimal():
+            if cell.kind == "n" and cell.value and not (cell.value.isdecimal() and len(cell.value) < SURELY_FINITE):
                 text = cell.value.strip()
                 if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
                     yield Found(f"'{cell.value}' is no number", "leave the cell empty", sheet.title, cell.address)

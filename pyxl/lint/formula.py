@@ -47,6 +47,7 @@ class Facts:
 class _Bracket:
     function: str
     braces: bool
+    depth: int  # of functions around it, with its own
     commas: int = 0
     empty: bool = True
 
@@ -118,8 +119,9 @@ def _sign(
 ) -> None:
     if token in "({":
         function = before[1] if token == "(" and before[0] == "name" else ""
-        open_.append(_Bracket(function, token == "{"))
-        found.depth = max(found.depth, sum(bool(each.function) for each in open_))
+        depth = (open_[-1].depth if open_ else 0) + bool(function)
+        open_.append(_Bracket(function, token == "{", depth))
+        found.depth = max(found.depth, depth)
         if token == "{":
             found.not_portable.append("lists in braces")
     elif token in ")}":

@@ -46,10 +46,10 @@ def overlapping(ranges: Sequence[tuple[Range, str]]) -> Iterator[tuple[str, str]
     """The names of the ranges that overlap one before them, with that one's."""
     ordered = sorted(ranges)
     open_: list[tuple[Range, str]] = []
-    for _, group in groupby(ordered, key=lambda each: each[0].top):
+    for top, group in groupby(ordered, key=lambda each: each[0].top):
+        open_ = [other for other in open_ if other[0].bottom >= top]
         for current in group:
             range_, name = current
-            open_ = [other for other in open_ if other[0].bottom >= range_.top]
             for other, earlier in open_:
                 if other.left <= range_.right and range_.left <= other.right:
                     yield name, earlier

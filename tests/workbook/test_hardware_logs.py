@@ -1,12 +1,14 @@
 """Logs of benchmarks become measured numbers: truth.json says what the synthetic logs were made from."""
 
 import json
+import os
 import re
 import resource
 import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -437,6 +439,21 @@ def test_a_folder_or_a_missing_file_is_no_log(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing.log"):
         with pytest.raises(UserError, match="is no file"):
             reading.read(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such files")
+@pytest.mark.parametrize("made", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"])
+def test_no_command_waits_for_a_pipe_or_a_device(tmp_path: Path, made: Callable[[Path], None]) -> None:
+    odd = tmp_path / "odd.toml"
+    made(odd)
+    with pytest.raises(UserError, match="is no file"):
+        reading.read(odd)
+    with pytest.raises(UserError, match="is a device or a pipe"):
+        catalogue.device(odd)
+
+
+def test_line_ends_of_old_macs_are_read(tmp_path: Path) -> None:
+    assert len(log(tmp_path, NCCL.replace("\n", "\r")).records) == len(log(tmp_path, NCCL).records)
 
 
 def test_a_log_that_was_cut_off_keeps_its_whole_rows_and_says_so(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ The plan is made from the study that the workbook keeps on its sheet Study, so t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "Summary"
 SETTINGS = "xlwings.conf"
-OWN_SHEETS = ("Engine", "Explain", "Audit", SETTINGS)
+OWN_SHEETS = ("Engine", "Explain", "Audit", SETTINGS, TITLE)
 
 
 def audit(path: Path) -> Audit:
@@ -60,7 +61,10 @@ def examine(read: Contents, name: str, found: WorkbookFile | None = None, seen: 
     planned, findings = _plan(read, record)
     comparison = compare(planned, sheets)
     if MODEL_SHEET not in comparison.sheets:
-        raise UserError(f"this is no solbook workbook: it has no sheet '{MODEL_SHEET}'")
+        raise UserError(
+            f"this is no solbook workbook: it has no sheet '{MODEL_SHEET}' that says what ours does; if one was "
+            "renamed or deleted, give it its name back"
+        )
     names = Names(comparison)
     findings += cells.sheet_findings(comparison)
     findings += cells.line_findings(comparison, names)
@@ -99,7 +103,9 @@ def _plan(read: Contents, record: Record) -> tuple[Plan, list[Finding]]:
         inputs = read.inputs
         title, description = (str(read.shown.get((SUMMARY, cell), "")) for cell in ("A1", "A2"))
         study = study_of(inputs, read.shown, title, description, inputs.strategies)
-        return _built(study, record.options), [Finding(Kind.RECORD, TITLE, "", "study", text)]
+        planned = _built(study, record.options)
+        planned = replace(planned, sheets=[sheet for sheet in planned.sheets if sheet.title != TITLE])
+        return planned, [Finding(Kind.RECORD, TITLE, "", "study", text)]
     if record.is_intact:
         return planned, []
     text = "the sheet was edited, so old values told here may be wrong"

@@ -8,7 +8,7 @@ from pathlib import Path
 from pyxl.errors import UserError
 from pyxl.plan import Plan, Sheet
 from workbook.audit.findings import Audit
-from workbook.audit.table import HEADS, WIDTHS, row
+from workbook.audit.table import HEADS, WIDTHS, printable, row
 
 LONGEST = 60
 SUFFIXES = (".xlsx", ".html")
@@ -39,14 +39,15 @@ def print_audit(audit: Audit) -> None:
     console = Console(soft_wrap=True, highlight=False)
     console.print(Text(f"{audit.name}: {audit.verdict}", style="bold" if audit.findings else ""))
     for finding in audit.findings[:LONGEST]:
-        quantity = "" if finding.quantity == "strategy" else finding.quantity
-        named = " of ".join(filter(None, (quantity, ", ".join(finding.strategies))))
-        console.print(Text.assemble((finding.kind.value, "bold red"), f"  {finding.where}  ", (named, "bold")))
-        console.print(Text(f"    {finding.text}"))
+        kind, where, quantity, strategies, text, *_ = row(finding)
+        quantity = "" if quantity == "strategy" else quantity
+        named = " of ".join(filter(None, (quantity, strategies)))
+        console.print(Text.assemble((kind, "bold red"), f"  {where}  ", (named, "bold")))
+        console.print(Text(f"    {text}"))
     if len(audit.findings) > LONGEST:
         console.print(f"... and {len(audit.findings) - LONGEST:,} more: see --json or --report")
     for remark in audit.remarks:
-        console.print(Text(f"remark: {remark}", style="dim"))
+        console.print(Text(f"remark: {printable(remark)}", style="dim"))
 
 
 def write_report(audit: Audit, path: Path, *, force: bool) -> None:
@@ -79,7 +80,7 @@ def _plan(audit: Audit) -> Plan:
     for number, finding in enumerate(audit.findings, start=5):
         sheet.put_row(number, 1, row(finding), "prose")
     for number, remark in enumerate(audit.remarks, start=6 + len(audit.findings)):
-        sheet.put(number, 1, f"remark: {remark}", "note")
+        sheet.put(number, 1, f"remark: {printable(remark)}", "note")
     sheet.widths.update(enumerate(WIDTHS, start=1))
     sheet.freeze = "A5"
     for number in range(5, 5 + len(audit.findings)):
