@@ -14,6 +14,11 @@ import pytest
 from pyxl.errors import MissingProgram
 from pyxl.libreoffice import engine, running
 
+LONGEST = [
+    "test_evaluators_agree.py", "test_studies_agree_in_formulas.py", "test_audit_edits.py", "test_audit_mutations.py",
+    "test_bad_workbooks.py", "test_excel.py", "test_elasticities.py", "test_lint.py", "test_addin_actions.py",
+    "test_addin_recompute.py", "test_what_if.py", "test_metamorphic.py",
+]  # fmt: skip
 REQUIRED = "SOLBOOK_REQUIRE_LIBREOFFICE"  # set to 1 in CI: a missing program must not look like success
 
 
@@ -23,6 +28,11 @@ def _missing() -> str | None:
     except MissingProgram as error:
         return str(error)
     return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first: one that begins last keeps the other workers waiting."""
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -97,13 +97,13 @@ def models_table() -> None:
 def hardware_table() -> None:
     """The shipped devices: measured over peak, a dash for an unknown number."""
     table = Table(
-        title="Hardware, per device and direction, dense: measured/peak in TFLOP/s and GB/s, memory in GiB",
+        title="Hardware per device and direction, dense: measured/peak in TFLOP/s and GB/s, memory in GiB; * announced",
         title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True,
     )  # fmt: skip
     for number, title in enumerate(("Device", "", "Domain", "GiB", *RATES.values())):
         table.add_column(title, justify="right" if number else "left", no_wrap=True)
     for device in catalogue.devices():
-        announced = device.status if device.status == ANNOUNCED else ""
+        announced = "*" if device.status == ANNOUNCED else ""
         single = (_scaled(device, key) for key in ("scale_up_domain", "memory_capacity"))
         rates = (_scaled(device, f"{rate}_measured") + "/" + _scaled(device, f"{rate}_peak") for rate in RATES)
         table.add_row(device.name, announced, *single, *("-" if rate == "-/-" else rate for rate in rates))

@@ -284,6 +284,6 @@ def test_show_gives_numbers_with_their_sources(run: Run) -> None:
 
 def test_the_list_marks_announced_devices_and_fits_a_terminal(run: Run) -> None:
     _, output, _ = run("hardware", "list")
-    marked = {line.split(" (announced)")[0].strip() for line in output.splitlines() if " (announced)" in line}
+    marked = {line.split(" * ")[0].strip() for line in output.splitlines()[1:] if " * " in line}
     assert marked == {"Rubin VR NVL72", "MI455X 432GB", "Ascend 950DT 96GB"}
     assert max(len(line.rstrip()) for line in output.splitlines()) <= 110
