@@ -26,6 +26,11 @@ from workbook import study
 from workbook.analysis import analysis
 from workbook.sweep import HEADLINES, sweep
 
+LOGS = [
+    str(path.resolve())
+    for path in sorted((Path(__file__).parents[1] / "fixtures" / "logs").iterdir())
+    if path.name not in ("README.md", "truth.json")
+]
 SOLBOOK = (sys.executable, "-m", "workbook.cli")
 STRATEGY_COUNTS = (10, 100, 1000)
 SWEEP_COUNTS = (1_000, 10_000, 100_000, 1_000_000)
@@ -79,6 +84,7 @@ def commands(folder: Path, runs: int) -> str:
         "`solbook explain`": (*SOLBOOK, "explain", "shipped.xlsx", "step_time_lower_bound"),
         "`solbook diff`": (*SOLBOOK, "diff", "shipped.xlsx", "other.xlsx"),
         "`solbook lint`": (*SOLBOOK, "lint", "shipped.xlsx"),
+        "`solbook hardware import`, all sample logs": (*SOLBOOK, "hardware", "import", *LOGS, "--into", "new.toml"),
         "`solbook verify --with formualizer`": (*SOLBOOK, "verify", "shipped.xlsx", "--with", "formualizer"),
         "`solbook verify --with formulas`": (*SOLBOOK, "verify", "shipped.xlsx", "--with", "formulas"),
     }
