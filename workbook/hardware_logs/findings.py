@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from workbook.catalogue import MOST_POINTS
+from workbook.hardware_checks import SCALES
 from workbook.hardware_logs.fit import Fit, fit
 from workbook.hardware_logs.records import (
     UNKNOWN_GATHER,
@@ -171,9 +172,6 @@ def _choose(candidates: Sequence[Finding], known: Mapping[str, float], taken: Ta
             if peak and finding.value < LOW * peak:
                 why = f"under half of the peak of {shown(peak, finding.unit)}: taken, but look at power and clock"
                 taken.leave(finding.log, finding.line, finding.column, why)
-
-
-SCALES = {"FLOP/s": (1e12, "TFLOP/s"), "byte/s": (1e9, "GB/s"), "s": (1e-6, "us")}
 
 
 def shown(value: float, unit: str, digits: int = 4) -> str:

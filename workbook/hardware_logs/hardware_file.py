@@ -14,8 +14,8 @@ from pyxl.errors import UserError
 from pyxl.naming import check_name
 from pyxl.writer import write_file
 from workbook import catalogue
-from workbook.hardware_checks import EXAMPLE, SHIPPING
-from workbook.hardware_logs.findings import SCALES, Finding, shown
+from workbook.hardware_checks import EXAMPLE, SCALES, SHIPPING
+from workbook.hardware_logs.findings import Finding, shown
 from workbook.hardware_logs.records import MEASURED
 
 OWN_SOURCES = ("(sha256 ", f"{MEASURED} ")
